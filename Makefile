@@ -1,0 +1,40 @@
+# `make demo` and `make test` set up everything they need on a machine with Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+# A stamp, made last, so that an interrupted install is begun again.
+.venv/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "segjury needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+demo: .venv/ready  ## make a synthetic benchmark, score it, rank it and write its report
+	$(BIN)/segjury demo --out demo
+
+test: .venv/ready  ## run all tests
+	$(BIN)/python -m pytest -n $(JOBS)
+
+check: .venv/ready  ## lint, types, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/ready  ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/ready  ## print the performance table
+	$(BIN)/python benchmarks/pdacvi.py
+
+clean:  ## remove what the other targets made
+	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,19 @@
+"""Score, rank and report segmentation benchmarks in which experts disagree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from segjury.evaluation import evaluate
+
+__all__ = ["evaluate"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is used, when it is used, so that `import segjury` stays fast."""
+    if name == "evaluate":
+        from segjury.evaluation import evaluate
+
+        return evaluate
+    raise AttributeError(f"module 'segjury' has no attribute '{name}'")

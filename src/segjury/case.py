@@ -1,0 +1,283 @@
+"""One case: the reference prepared once, and a method's prediction of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury import files
+from segjury.consensus import RaterPatterns, pack, staple
+from segjury.errors import InputError, MissingInputError
+from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
+from segjury.metrics.invasion import (
+    REACH,
+    InvasionAngles,
+    VesselEdges,
+    invasion_angles,
+    vessel_edges,
+)
+from segjury.metrics.overlap import mean_pairwise_dsc
+from segjury.protocols import Protocol
+from segjury.volume import (
+    Box,
+    Grid,
+    Triple,
+    Volume,
+    bounding_box,
+    flat,
+    grid_differences,
+    grow,
+    nonzero_voxels,
+)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A further structure of the reference, such as a vessel, cut out with a small margin."""
+
+    mask: NDArray[np.bool_]
+    box: Box
+    spacing_mm: Triple
+
+    @cached_property
+    def edges(self) -> VesselEdges:
+        """Its in-slice edge voxels."""
+        return vessel_edges(self.mask)
+
+    @cached_property
+    def sections(self) -> VesselSections:
+        """Its cross-sections perpendicular to the centreline."""
+        return vessel_sections(self.mask, self.spacing_mm)
+
+    def invasion_angles(self, lesions: NDArray[Any], n_masks: int) -> InvasionAngles:
+        """Slice-wise contact angles of packed lesions in the box."""
+        return invasion_angles(self.edges, lesions, n_masks)
+
+    def contact_angles(self, lesions: NDArray[Any], n_masks: int) -> NDArray[np.float64]:
+        """Anatomical contact angles of packed lesions in the box."""
+        if not lesions.any():
+            return np.zeros(n_masks)  # spares the centreline of vessels far from any lesion
+        return contact_angles(self.sections, lesions, n_masks=n_masks)
+
+
+@dataclass(frozen=True)
+class ReferenceCase:
+    """What the raters say of a case, in the form that scoring any number of methods needs."""
+
+    grid: Grid
+    patterns: RaterPatterns
+    consensus: NDArray[np.bool_]
+    structures: dict[str, Structure | None]  # None where the case has no such structure
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def consensus_size(self) -> int:
+        """Voxels of the consensus."""
+        return int(np.count_nonzero(self.consensus))
+
+    @cached_property
+    def volumes_cm3(self) -> NDArray[np.float64]:
+        """The raters' volumes."""
+        sizes = self.patterns.counts @ self.patterns.marked()
+        return sizes * self.grid.voxel_volume_mm3 / 1000
+
+    @cached_property
+    def mean_pairwise_dsc(self) -> float:
+        """Mean Dice over the pairs of raters."""
+        return mean_pairwise_dsc(self.patterns.counts, self.patterns.marked())
+
+    @cached_property
+    def invasion_angles(self) -> dict[str, InvasionAngles]:
+        """The raters' slice-wise contact angles with each structure there is."""
+        n_raters = self.patterns.n_raters
+        return {
+            name: structure.invasion_angles(self._marks(structure.box), n_raters)
+            for name, structure in self.structures.items()
+            if structure
+        }
+
+    @cached_property
+    def contact_angles(self) -> dict[str, NDArray[np.float64]]:
+        """The raters' anatomical contact angles with each structure there is."""
+        n_raters = self.patterns.n_raters
+        return {
+            name: structure.contact_angles(self._marks(structure.box), n_raters)
+            for name, structure in self.structures.items()
+            if structure
+        }
+
+    def _marks(self, box: Box) -> NDArray[Any]:
+        """The raters' masks in a box, as bits."""
+        bits = self.patterns.marked() @ (1 << np.arange(self.patterns.n_raters))
+        table = bits.astype(np.min_scalar_type(int(bits.max())))
+        return np.asarray(table[self.patterns.codes[box]])
+
+
+@dataclass(frozen=True)
+class PredictedCase:
+    """A method's mask and probability map of a case, on the reference grid."""
+
+    mask: NDArray[np.bool_]
+    probability: NDArray[Any]
+    warnings: tuple[str, ...] = ()
+
+
+# ---- reference -----------------------------------------------------------------------------
+
+
+def case_names(reference: Path) -> list[str]:
+    """The cases of a benchmark: the folders of the reference."""
+    if not reference.is_dir():
+        raise InputError(f"there is no folder {reference}", "Give the folder with the cases")
+    names = sorted(p.name for p in reference.iterdir() if p.is_dir() and p.name[0] != ".")
+    if not names:
+        raise InputError(f"{reference} has no case folders", "Give the folder with the cases")
+    return names
+
+
+def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
+    """Read and prepare a case's reference."""
+    warnings: list[str] = []
+    form = protocol.reference
+    if not folder.is_dir():
+        raise MissingInputError("the case has no reference folder")
+    labels = [form.label, *form.other_labels.values()]
+    first = files.read_mask(files.find(folder, form.rater_stems[0]), labels=labels)
+    grid = first.grid
+
+    def masks() -> Iterable[NDArray[np.bool_]]:
+        yield first.array == form.label
+        for stem in form.rater_stems[1:]:
+            path = files.find(folder, stem)
+            mask = files.read_mask(path, labels=labels, expected_shape=grid.shape)
+            warnings.extend(grid_warnings(protocol, grid, mask, path.name))
+            yield mask.array == form.label
+
+    patterns = pack(masks())
+    consensus = _consensus(protocol, folder, grid, patterns, warnings)
+    structures = _structures(protocol, folder, grid, warnings)
+    return ReferenceCase(grid, patterns, consensus, structures, tuple(warnings))
+
+
+def _consensus(
+    protocol: Protocol, folder: Path, grid: Grid, patterns: RaterPatterns, warnings: list[str]
+) -> NDArray[np.bool_]:
+    """The consensus mask from its file, or STAPLE of the raters where there is none."""
+    stem = protocol.reference.consensus
+    try:
+        path = files.find(folder, stem) if stem else None
+    except MissingInputError:
+        path = None
+    if path is None:
+        mask = np.zeros(patterns.codes.shape, bool, order="F")
+        foreground = staple(patterns).foreground
+        codes = flat(patterns.codes)
+        if foreground[0]:
+            flat(mask)[:] = True
+        flat(mask)[patterns.voxels] = foreground[codes[patterns.voxels]]
+        return mask
+    volume = files.read_mask(path, labels=[1], expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, volume, path.name))
+    return volume.array.view(bool) if volume.array.dtype == np.uint8 else volume.array.astype(bool)
+
+
+def _structures(
+    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+) -> dict[str, Structure | None]:
+    form = protocol.reference.structures
+    if form is None:
+        return {}
+    path = files.find(folder, form.file)
+    volume = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, volume, path.name))
+    voxels = nonzero_voxels(volume.array)
+    values = flat(volume.array)[voxels]
+    structures: dict[str, Structure | None] = dict.fromkeys(form.labels)
+    for name, label in form.labels.items():
+        tight = bounding_box(voxels[values == label], grid.shape)
+        if tight is not None:
+            box = grow(tight, REACH, grid.shape)
+            structures[name] = Structure(volume.array[box] == label, box, grid.spacing_mm)
+    return structures
+
+
+# ---- prediction ----------------------------------------------------------------------------
+
+
+def method_names(predictions: Path) -> list[str]:
+    """The methods of a benchmark: the folders of the predictions."""
+    if not predictions.is_dir():
+        raise InputError(f"there is no folder {predictions}", "Give the folder with the methods")
+    names = sorted(p.name for p in predictions.iterdir() if p.is_dir() and p.name[0] != ".")
+    if not names:
+        raise InputError(f"{predictions} has no method folders", "Give the folder with the methods")
+    return names
+
+
+def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> tuple[Path, Path]:
+    """The mask and the probability map of a case, in either layout."""
+    folder = method_folder / case
+    if folder.is_dir():
+        form = protocol.prediction
+        return files.find(folder, form.mask), files.find(folder, form.probability)
+    try:
+        mask = files.find(method_folder, case)
+    except MissingInputError:
+        raise MissingInputError(
+            "no prediction", f"Expected {method_folder.name}/{case}/ with a mask and a map"
+        ) from None
+    probability = method_folder / f"{case}.npz"
+    if not probability.is_file():
+        raise MissingInputError(f"{probability.name} is missing")
+    return mask, probability
+
+
+def load_prediction(
+    protocol: Protocol, method_folder: Path, case: str, grid: Grid
+) -> PredictedCase:
+    """Read a method's prediction of a case and compare its grid with the reference's."""
+    mask_path, probability_path = prediction_files(protocol, method_folder, case)
+    mask = files.read_mask(mask_path, labels=[1], expected_shape=grid.shape)
+    warnings = grid_warnings(protocol, grid, mask, mask_path.name)
+    if probability_path.suffix == ".npz":
+        probability = files.read_nnunet_probability(
+            probability_path, channel=1, expected_shape=grid.shape
+        )
+    else:
+        volume = files.read_probability(probability_path, expected_shape=grid.shape)
+        warnings += grid_warnings(protocol, grid, volume, probability_path.name)
+        probability = volume.array
+    return PredictedCase(mask.array.view(bool), probability, tuple(warnings))
+
+
+def grid_warnings(protocol: Protocol, grid: Grid, volume: Volume, name: str) -> list[str]:
+    """Warnings for differences the protocol tolerates; the others are errors."""
+    warnings = []
+    rules = protocol.grid
+    for difference in grid_differences(grid, volume.grid, tolerance_mm=rules.tolerance_mm):
+        severity = getattr(rules, difference.property)
+        if severity == "error":
+            raise InputError(difference.message, "Resample it to the reference grid", name)
+        if severity == "warn":
+            warnings.append(f"{name} {difference.message}")
+    return warnings
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Fingerprint of files by name and content; a missing one counts as such."""
+    total = hashlib.blake2b(digest_size=16)
+    for path in paths:
+        total.update(path.name.encode(errors="surrogateescape") + b"\0")
+        try:
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "blake2b").digest())
+        except OSError:
+            total.update(b"missing")
+    return total.hexdigest()

@@ -1,0 +1,376 @@
+"""The command line: one thin function per command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segjury.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+READING_CHOICES = ("all", "released", "published", "corrected")
+
+app = typer.Typer(
+    name="segjury",
+    help="Score, rank and report segmentation benchmarks in which experts disagree.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ProtocolArgument = Annotated[
+    str, typer.Argument(metavar="PROTOCOL", help="Name of a protocol, or the path of a .toml file.")
+]
+ReferenceOption = Annotated[Path, typer.Option(help="Folder with one folder per case.")]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes.", show_default="by cores and memory"),
+]
+ScoresArgument = Annotated[
+    Path, typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool.")
+]
+
+
+def main() -> None:
+    """Run the program; bad input is one line on standard error and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        _fail(error)
+        sys.exit(BAD_INPUT)
+
+
+def _fail(error: InputError | str) -> None:
+    print(f"error: {error}", file=sys.stderr)
+
+
+# ---- commands ------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog="Example: [cyan]segjury demo --out demo[/]",
+)
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("segjury-demo"),
+    cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic data.")] = 0,
+    jobs: JobsOption = None,
+) -> None:
+    """Make a small synthetic PDACVI benchmark, score six methods, rank them, write the report."""
+    phantom("curvas-pdacvi-2025", out, cases=cases, methods=6, seed=seed, shape="")
+    evaluate(
+        "curvas-pdacvi-2025",
+        reference=out / "reference",
+        predictions=out / "predictions",
+        out=out,
+        reading="all",
+        methods="",
+        jobs=jobs,
+    )
+    rank(out / "scores.csv", out=out)
+    report(out / "scores.csv", out=out / "report.html")
+
+
+@app.command(epilog="Example: [cyan]segjury protocols curvas-pdacvi-2025[/]")
+def protocols(
+    name: Annotated[str | None, typer.Argument(help="Protocol to print.")] = None,
+) -> None:
+    """List the protocols; with a name, print its definition, metrics, readings and sources."""
+    from segjury.protocols import builtin_names, load_protocol, protocol_text
+
+    console = _console()
+    if name is None:
+        for known in builtin_names():
+            console.print(f"[bold]{known}[/]  {load_protocol(known).title}", highlight=False)
+        return
+    protocol = load_protocol(name)
+    console.print(f"[bold]{protocol.title}[/]\n{protocol.summary}\n", highlight=False)
+    table = _table("metric", "better", "unit", "readings", "ranked", "what it is")
+    for use in protocol.metrics:
+        metric = use.metric
+        table.add_row(
+            metric.name,
+            metric.direction,
+            metric.unit or "-",
+            ", ".join(use.readings),
+            "yes" if use.ranked else "no",
+            metric.summary,
+        )
+    console.print(table)
+    for source in protocol.sources:
+        console.print(f"source: {source.title} {source.url}", highlight=False, markup=False)
+    console.print(f"hash: {protocol.hash}\n", highlight=False)
+    console.print(protocol_text(name), highlight=False, markup=False)
+
+
+@app.command(
+    epilog="Example: [cyan]segjury phantom curvas-pdacvi-2025 bench --cases 12 --methods 6[/]"
+)
+def phantom(
+    protocol: ProtocolArgument,
+    out: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 10,
+    methods: Annotated[int, typer.Option(min=0, help="Number of simulated methods.")] = 6,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
+    shape: Annotated[str, typer.Option(help="Voxels, as X,Y,Z.", show_default="small")] = "",
+) -> None:
+    """Write a synthetic benchmark with simulated raters and methods."""
+    from segjury.phantoms import benchmark_writer
+
+    options: dict[str, Any] = {"shape": _shape(shape)} if shape else {}
+    write = benchmark_writer(protocol)
+    with _progress() as progress:
+        bar = progress.add_task("making cases", total=cases)
+        write(
+            out,
+            cases=cases,
+            methods=methods,
+            seed=seed,
+            progress=lambda _case: progress.advance(bar),
+            **options,
+        )
+
+
+@app.command(
+    epilog="Example: [cyan]segjury check curvas-pdacvi-2025 --reference ref --predictions pred[/]"
+)
+def check(
+    protocol: ProtocolArgument,
+    reference: ReferenceOption,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Folder with one folder per method.")
+    ] = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Check the files of a benchmark: one line per problem, exit code 2 if there is any."""
+    from segjury import dataset
+    from segjury.case import case_names
+    from segjury.protocols import load_protocol
+
+    form = load_protocol(protocol)
+    with _progress() as progress:
+        bar = progress.add_task("checking", total=len(case_names(reference)))
+        problems = dataset.check(
+            form,
+            reference=reference,
+            predictions=predictions,
+            jobs=jobs,
+            progress=lambda _case: progress.advance(bar),
+        )
+    for problem in problems:
+        print(problem)
+    errors = sum(not problem.warning for problem in problems)
+    summary = f"{errors} errors, {len(problems) - errors} warnings"
+    _console(stderr=True).print(summary, highlight=False)
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command(
+    epilog="Example: [cyan]segjury evaluate curvas-pdacvi-2025 --reference ref --predictions pred "
+    "--out results[/]"
+)
+def evaluate(
+    protocol: ProtocolArgument,
+    reference: ReferenceOption,
+    predictions: Annotated[Path, typer.Option(help="Folder with one folder per method.")],
+    out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
+    reading: Annotated[
+        str, typer.Option(help=f"One of {', '.join(READING_CHOICES)}, or several with commas.")
+    ] = "all",
+    methods: Annotated[
+        str, typer.Option(help="Methods to score, with commas.", show_default="all")
+    ] = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Score every method on every case.
+
+    Finished results are kept: an interrupted run goes on where it stopped, and only what changed
+    is computed again. Exit code 2 says that some prediction was missing or unusable; its rows
+    carry the protocol's worst value and the reason.
+    """
+    from segjury import evaluation as engine
+    from segjury.case import case_names, method_names
+
+    chosen = [name for name in methods.split(",") if name] or None
+    total = len(case_names(reference)) * len(chosen or method_names(predictions))
+    try:
+        with _progress() as progress:
+            bar = progress.add_task("scoring", total=total)
+            evaluation = engine.run(
+                protocol,
+                reference=reference,
+                predictions=predictions,
+                readings=_readings(reading),
+                methods=chosen,
+                jobs=jobs,
+                store=out / "parts",
+                progress=lambda _case, n: progress.advance(bar, n),
+            )
+    except KeyboardInterrupt:
+        _fail("interrupted. What was finished is kept; run the same command to go on")
+        raise typer.Exit(INTERRUPTED) from None
+    engine.write(evaluation, out)
+    for problem in evaluation.problems:
+        _fail(problem)
+    print(out / "scores.csv")
+    if evaluation.problems:
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command(epilog="Example: [cyan]segjury rank results/scores.csv --cohort high-complexity[/]")
+def rank(
+    scores: ScoresArgument,
+    reading: Annotated[
+        str | None, typer.Option(help="Reading to rank by.", show_default="corrected first")
+    ] = None,
+    cohort: Annotated[str | None, typer.Option(help="Only the cases of this cohort.")] = None,
+    metrics: Annotated[
+        str, typer.Option(help="Metrics that count, with commas.", show_default="the protocol's")
+    ] = "",
+    aggregate: Annotated[str, typer.Option(help="Over cases: mean or median.")] = "mean",
+    missing: Annotated[
+        str, typer.Option(help="A case that some methods lack: error or exclude.")
+    ] = "error",
+    higher: Annotated[list[str] | None, typer.Option(help="Metric where more is better.")] = None,
+    lower: Annotated[list[str] | None, typer.Option(help="Metric where less is better.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for leaderboard.csv.")] = None,
+) -> None:
+    """Rank the methods by the mean of their metric ranks and print the leaderboard."""
+    from segjury import ranking
+    from segjury.table import read_scores, write_csv
+
+    table = read_scores(scores)
+    chosen = [name for name in metrics.split(",") if name] or _ranked_metrics(scores)
+    options: dict[str, Any] = {
+        "cohort": cohort,
+        "metrics": chosen,
+        "aggregate": _choice("aggregate", aggregate, ("mean", "median")),
+        "missing": _choice("missing", missing, ("error", "exclude")),
+        "directions": dict.fromkeys(higher or [], "higher") | dict.fromkeys(lower or [], "lower"),
+    }
+    names = ranking.readings(table)
+    first = ranking.leaderboard(table, reading=reading, **options)
+    others = [
+        ranking.leaderboard(table, reading=name, **options)
+        for name in names
+        if name != first.reading
+    ]
+    _print_leaderboard(first, others, cohort)
+    if out is not None:
+        write_csv(first.table(), out / "leaderboard.csv")
+        for other in others:
+            write_csv(other.table(), out / f"leaderboard_{other.reading}.csv")
+        _console(stderr=True).print(f"written: {out / 'leaderboard.csv'}", highlight=False)
+
+
+@app.command(epilog="Example: [cyan]segjury report results/scores.csv --out report.html[/]")
+def report(
+    scores: ScoresArgument,
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+) -> None:
+    """Write the report: one HTML file, and its figures as SVG, PNG and PDF beside it."""
+    from segjury.publish import publish
+
+    with _progress() as progress:
+        progress.add_task("writing the report", total=None)
+        publish(scores, out)
+    print(out)
+
+
+# ---- small parts ---------------------------------------------------------------------------
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, soft_wrap=True)
+
+
+def _progress() -> Progress:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=_console(stderr=True),
+        transient=True,
+    )
+
+
+def _table(*columns: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    return Table(*columns, box=box.SIMPLE_HEAD)
+
+
+def _print_leaderboard(first: Any, others: list[Any], cohort: str | None) -> None:
+    from rich.text import Text
+
+    keys = list(first.values.columns)
+    table = _table("", "method", "mean rank", *keys, *(f"{o.reading}" for o in others))
+    for method in first.values.index:
+        table.add_row(
+            str(first.position[method]),
+            Text(str(method)),  # never read as markup
+            f"{first.mean_rank[method]:.2f} ± {first.sd_rank[method]:.2f}",
+            *(f"{first.values.loc[method, k]:.4g} ({first.ranks.loc[method, k]:g})" for k in keys),
+            *(f"{o.position[method]}" for o in others),
+        )
+    of = f", cohort {cohort}" if cohort else ""
+    beside = "; last columns: position in the other readings" if others else ""
+    console = _console()
+    console.print(f"reading {first.reading}{of}; value (rank){beside}", highlight=False)
+    console.print(table)
+
+
+def _ranked_metrics(scores: Path) -> list[str] | None:
+    """The metrics that the protocol of a run ranks by; None where no run.json tells."""
+    import json
+
+    try:
+        run = json.loads((scores.parent / "run.json").read_text("utf-8"))
+        return [str(name) for name in run["ranked_metrics"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _readings(given: str) -> tuple[Any, ...]:
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    for name in names:
+        _choice("reading", name, READING_CHOICES)
+    return READING_CHOICES[1:] if not names or "all" in names else names
+
+
+def _choice(option: str, given: str, allowed: tuple[str, ...]) -> str:
+    if given not in allowed:
+        raise InputError(f"--{option} is '{given}'", f"Use one of {', '.join(allowed)}")
+    return given
+
+
+def _shape(given: str) -> tuple[int, int, int]:
+    try:
+        x, y, z = (int(size) for size in given.split(","))
+    except ValueError:
+        raise InputError(f"--shape is '{given}'", "Give three numbers, as 512,512,160") from None
+    if min(x, y, z) < 1:
+        raise InputError(f"--shape is '{given}'", "Give sizes of at least 1")
+    return x, y, z

@@ -1,0 +1,161 @@
+"""Integrity of a benchmark's files, before anything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from segjury import execution, files
+from segjury.case import case_names, grid_warnings, method_names, prediction_files
+from segjury.errors import InputError
+from segjury.protocols import Protocol
+from segjury.volume import Grid, Volume, nonzero_voxels
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with one file; a warning does not keep a case from being scored."""
+
+    where: str
+    message: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        return f"{'warning' if self.warning else 'error'}: {self.where}: {self.message}"
+
+
+@dataclass(frozen=True)
+class CheckTask:
+    """One case to look at."""
+
+    protocol: Protocol
+    reference: Path
+    predictions: Path | None
+    case: str
+    methods: tuple[str, ...]
+
+
+def check(
+    protocol: Protocol,
+    *,
+    reference: Path,
+    predictions: Path | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = 1,
+    progress: Callable[[str], None] = lambda _case: None,
+) -> list[Problem]:
+    """Look at every file of the reference, and of the predictions if there are any."""
+    cases = case_names(reference)
+    chosen = tuple(methods or method_names(predictions)) if predictions else ()
+    tasks = [CheckTask(protocol, reference, predictions, case, chosen) for case in cases]
+    workers = execution.default_jobs(len(tasks)) if jobs is None else jobs
+    found = {}
+    for task, problems in execution.run(check_case, tasks, jobs=workers):
+        found[task.case] = problems
+        progress(task.case)
+    return [problem for case in cases for problem in found[case]]
+
+
+def check_case(task: CheckTask) -> list[Problem]:
+    """Problems of one case's reference, then of each method's prediction of it."""
+    folder = task.reference / task.case
+    problems, grid = _check_reference(task, folder)
+    for method in task.methods:
+        problems += _check_prediction(task, method, grid)
+    return problems
+
+
+def _check_reference(task: CheckTask, folder: Path) -> tuple[list[Problem], Grid | None]:
+    form = task.protocol.reference
+    where = f"case {task.case}"
+    problems: list[Problem] = []
+    grid: Grid | None = None
+    labels = [form.label, *form.other_labels.values()]
+    for stem in form.rater_stems:
+        volume, found = _read_mask(task.protocol, folder, stem, labels, grid, where)
+        problems += found
+        if volume is not None:
+            grid = grid or volume.grid
+            if not (volume.array == form.label).any():
+                problems.append(Problem(where, f"{stem} marks nothing", warning=True))
+    if form.structures is not None:
+        known = form.structures.labels
+        volume, found = _read_mask(
+            task.protocol, folder, form.structures.file, list(known.values()), grid, where
+        )
+        problems += found
+        if volume is not None:
+            present = set(volume.array.reshape(-1, order="F")[nonzero_voxels(volume.array)])
+            problems += [
+                Problem(where, f"{form.structures.file} has no {name}", warning=True)
+                for name, label in known.items()
+                if label not in present
+            ]
+    if form.consensus is not None and any(folder.glob(f"{form.consensus}.*")):
+        problems += _read_mask(task.protocol, folder, form.consensus, [1], grid, where)[1]
+    if form.image is not None and any(folder.glob(f"{form.image}.*")):
+        problems += _check_image(task.protocol, folder, form.image, grid, where)
+    return problems, grid
+
+
+def _read_mask(
+    protocol: Protocol,
+    folder: Path,
+    stem: str,
+    labels: list[int],
+    grid: Grid | None,
+    where: str,
+) -> tuple[Volume | None, list[Problem]]:
+    try:
+        path = files.find(folder, stem)
+        shape = grid.shape if grid else None
+        volume = files.read_mask(path, labels=labels, expected_shape=shape)
+        return volume, list(_geometry(protocol, grid, volume, path.name, where))
+    except InputError as error:
+        return None, [Problem(where, str(error))]
+
+
+def _check_image(
+    protocol: Protocol, folder: Path, stem: str, grid: Grid | None, where: str
+) -> list[Problem]:
+    try:
+        path = files.find(folder, stem)
+        volume = files.read_volume(path, expected_shape=grid.shape if grid else None)
+        return list(_geometry(protocol, grid, volume, path.name, where))
+    except InputError as error:
+        return [Problem(where, str(error), warning=True)]  # pictures only
+
+
+def _check_prediction(task: CheckTask, method: str, grid: Grid | None) -> list[Problem]:
+    assert task.predictions is not None  # noqa: S101 - methods come from that folder
+    where = f"case {task.case}, method {method}"
+    try:
+        mask, probability = prediction_files(task.protocol, task.predictions / method, task.case)
+    except InputError as error:
+        return [Problem(where, str(error))]
+    if grid is None:
+        return []  # there is nothing to compare with, and the reference's own problem is listed
+    problems: list[Problem] = []
+    for path in (mask, probability):
+        try:
+            if path.suffix == ".npz":
+                files.read_nnunet_probability(path, 1, expected_shape=grid.shape)
+                continue
+            volume = (
+                files.read_mask(path, labels=[1], expected_shape=grid.shape)
+                if path == mask
+                else files.read_probability(path, expected_shape=grid.shape)
+            )
+            problems += _geometry(task.protocol, grid, volume, path.name, where)
+        except InputError as error:
+            problems.append(Problem(where, str(error)))
+    return problems
+
+
+def _geometry(
+    protocol: Protocol, grid: Grid | None, volume: Volume, name: str, where: str
+) -> Iterator[Problem]:
+    if grid is not None:
+        for message in grid_warnings(protocol, grid, volume, name):
+            yield Problem(where, message, warning=True)

@@ -1,0 +1,462 @@
+"""Score every method on every case of a protocol.
+
+The cases are those of the reference, so a missing prediction is an explicit row. A case's
+reference is prepared once and used for all methods; one bad file costs its own rows only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from segjury import execution
+from segjury.case import (
+    PredictedCase,
+    ReferenceCase,
+    case_names,
+    digest,
+    load_prediction,
+    load_reference,
+    method_names,
+)
+from segjury.errors import InputError, MissingInputError
+from segjury.metrics import READINGS, Reading
+from segjury.protocols import MetricUse, Protocol, load_protocol, protocol_text
+from segjury.scoring import SCORERS, WHOLE, Comparison, Score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Status = Literal["ok", "undefined", "missing", "failed"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One score of the long table, without the method and case it belongs to."""
+
+    metric: str
+    structure: str
+    reading: str
+    value: float
+    unit: str
+    status: Status
+    detail: str
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A number that a score was made from."""
+
+    metric: str
+    structure: str
+    reading: str
+    quantity: str
+    item: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything found out about one method on one case."""
+
+    method: str
+    case: str
+    rows: tuple[Row, ...]
+    details: tuple[Detail, ...] = ()
+    problem: str = ""
+    facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Result:
+        """The result that `asdict` was taken of."""
+        rows = tuple(Row(**row) for row in content.pop("rows"))
+        details = tuple(Detail(**detail) for detail in content.pop("details"))
+        return cls(rows=rows, details=details, **content)
+
+
+# ---- one case ------------------------------------------------------------------------------
+
+
+def score(
+    reference: ReferenceCase,
+    prediction: PredictedCase,
+    protocol: Protocol,
+    readings: Sequence[Reading] = READINGS,
+    *,
+    metrics: Sequence[MetricUse] | None = None,
+) -> tuple[list[Row], list[Detail]]:
+    """Scores of one prediction in all metrics of the protocol, or in some, in their order."""
+    comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
+    warnings = "; ".join((*reference.warnings, *prediction.warnings))
+    rows, details = [], []
+    for use, reading in _metric_readings(metrics or protocol.metrics, readings):
+        for found in SCORERS[use.name](comparison, use, reading):
+            rows.append(_scored_row(protocol, use, reading, found, warnings))
+            details += [
+                Detail(use.name, found.structure, reading, part.quantity, part.item, part.value)
+                for part in found.parts
+            ]
+    return rows, details
+
+
+def _metric_readings(
+    metrics: Sequence[MetricUse], readings: Sequence[Reading]
+) -> Iterator[tuple[MetricUse, Reading]]:
+    for use in metrics:
+        for reading in readings:
+            if reading in use.readings:
+                yield use, reading
+
+
+def _lowest_threshold(protocol: Protocol) -> float:
+    return min((min(getattr(use, "thresholds", (1.0,))) for use in protocol.metrics), default=1.0)
+
+
+def _scored_row(
+    protocol: Protocol, use: MetricUse, reading: Reading, found: Score, warnings: str
+) -> Row:
+    undefined = math.isnan(found.value)
+    value, note = found.value, found.note
+    if undefined and protocol.policy.undefined == "worst":
+        value = _worst(use)
+    if note and not undefined:
+        note = f"warning: {note}"
+    if warnings:
+        note = "; ".join(filter(None, [note, f"warning: {warnings}"]))
+    status: Status = "undefined" if undefined else "ok"
+    return Row(use.name, found.structure, reading, value, use.metric.unit, status, note)
+
+
+def penalty_rows(
+    protocol: Protocol,
+    readings: Sequence[Reading],
+    reference: ReferenceCase | None,
+    status: Status,
+    detail: str,
+) -> list[Row]:
+    """The rows of a prediction that cannot be scored: the worst value of each metric.
+
+    Without a reference nobody can be scored, so the values are left empty for all methods alike.
+    """
+    as_empty = _empty_scores(protocol, readings, reference) if reference else {}
+    rows = []
+    for use, reading in _metric_readings(protocol.metrics, readings):
+        for structure in _structures(protocol, use):
+            value = math.nan
+            if reference is not None and structure in (WHOLE, *_present(reference)):
+                at = (use.name, structure, reading)
+                value = as_empty[at] if use.worst == "empty-prediction" else _worst(use)
+            rows.append(Row(use.name, structure, reading, value, use.metric.unit, status, detail))
+    return rows
+
+
+def _worst(use: MetricUse) -> float:
+    worst = use.worst if isinstance(use.worst, float) else use.metric.worst
+    return math.nan if worst is None else worst
+
+
+def _empty_scores(
+    protocol: Protocol, readings: Sequence[Reading], reference: ReferenceCase
+) -> dict[tuple[str, str, str], float]:
+    """What a prediction without any voxel scores, where the protocol makes that the penalty."""
+    metrics = [use for use in protocol.metrics if use.worst == "empty-prediction"]
+    if not metrics:
+        return {}
+    shape = reference.grid.shape
+    nothing = PredictedCase(np.zeros(shape, bool, "F"), np.zeros(shape, np.float32, "F"))
+    rows, _ = score(reference, nothing, protocol, readings, metrics=metrics)
+    return {(row.metric, row.structure, row.reading): row.value for row in rows}
+
+
+def _structures(protocol: Protocol, use: MetricUse) -> list[str]:
+    return protocol.structure_names if use.name in ("vi", "contact_angle") else [WHOLE]
+
+
+def _present(reference: ReferenceCase) -> list[str]:
+    return [name for name, structure in reference.structures.items() if structure]
+
+
+@dataclass(frozen=True)
+class CaseTask:
+    """One case to score, for all methods."""
+
+    protocol: Protocol
+    readings: tuple[Reading, ...]
+    reference: Path
+    predictions: Path
+    case: str
+    methods: tuple[str, ...]
+    store: Path | None = None
+
+
+def evaluate_case(task: CaseTask) -> list[Result]:
+    """Score the methods on one case; results found in the store are not computed again."""
+    store = Store(task.store) if task.store else None
+    marks = {method: _fingerprint(task, method) if store else "" for method in task.methods}
+    results = {m: store.load(task.case, m, marks[m]) if store else None for m in task.methods}
+    todo = [method for method in task.methods if results[method] is None]
+    for method, result in _evaluate_methods(task, todo):
+        results[method] = result
+        if store:
+            store.save(result, marks[method])
+    return [result for result in results.values() if result is not None]
+
+
+def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str, Result]]:
+    if not methods:
+        return
+    reference = None
+    fault = ""
+    try:
+        reference = load_reference(task.protocol, task.reference / task.case)
+    except InputError as error:
+        fault = f"reference: {error}"
+    if reference is None:
+        unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
+        for method in methods:
+            yield method, Result(method, task.case, unscored, problem=fault)
+        return
+    facts = {
+        "mean_pairwise_dsc": reference.mean_pairwise_dsc,
+        "consensus_cm3": reference.consensus_size * reference.grid.voxel_volume_mm3 / 1000,
+    } | {f"rater_{k + 1}_cm3": float(v) for k, v in enumerate(reference.volumes_cm3)}
+    for method, loaded in _ahead(task, methods, reference):
+        try:
+            rows, details = score(reference, loaded.result(), task.protocol, task.readings)
+            problem = ""
+        except InputError as error:
+            status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
+            problem = str(error)
+            rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
+            details = []
+        yield method, Result(method, task.case, tuple(rows), tuple(details), problem, facts)
+
+
+def _ahead(
+    task: CaseTask, methods: list[str], reference: ReferenceCase
+) -> Iterator[tuple[str, Future[PredictedCase]]]:
+    """Predictions in order, each read while the one before it is scored."""
+
+    def load(method: str) -> PredictedCase:
+        folder = task.predictions / method
+        return load_prediction(task.protocol, folder, task.case, reference.grid)
+
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(load, methods[0])
+        for method, following in zip(methods, [*methods[1:], None], strict=True):
+            current = coming
+            current.exception()  # wait here, so that no more than one prediction is ahead
+            if following is not None:
+                coming = reader.submit(load, following)
+            yield method, current
+
+
+# ---- results on disk -----------------------------------------------------------------------
+
+
+class Store:
+    """Finished results, one small file for each method and case, written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, case: str, method: str, fingerprint: str) -> Result | None:
+        """The result of the same inputs, protocol and version, if there is one."""
+        try:
+            content = json.loads(self._path(case, method).read_text("utf-8"))
+            if content["fingerprint"] != fingerprint:
+                return None
+            return Result.from_json(content["result"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # absent or broken: it is computed again
+
+    def save(self, result: Result, fingerprint: str) -> None:
+        """Keep a result."""
+        path = self._path(result.case, result.method)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{os.getpid()}")
+        content = {"fingerprint": fingerprint, "result": asdict(result)}
+        partial.write_text(json.dumps(content), "utf-8")
+        partial.replace(path)
+
+    def _path(self, case: str, method: str) -> Path:
+        name = hashlib.sha256(f"{case}\0{method}".encode(errors="surrogateescape")).hexdigest()
+        return self._folder / f"{name[:24]}.json"
+
+
+def _fingerprint(task: CaseTask, method: str) -> str:
+    """Changes whenever the result could: with the inputs, the protocol or the version."""
+    folder = task.predictions / method
+    inputs = sorted((task.reference / task.case).glob("*"))
+    inputs += sorted((folder / task.case).glob("*"))
+    inputs += sorted(p for p in folder.glob(f"{_glob_escaped(task.case)}.*") if p.is_file())
+    said = [_version(), task.protocol.hash, *task.readings, digest(inputs)]
+    return hashlib.sha256("\0".join(said).encode()).hexdigest()
+
+
+def _glob_escaped(name: str) -> str:
+    import glob
+
+    return glob.escape(name)
+
+
+# ---- a whole benchmark ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The results of a run as tables."""
+
+    scores: pd.DataFrame
+    details: pd.DataFrame
+    cases: pd.DataFrame
+    problems: list[str]
+    run: dict[str, Any]
+
+
+def evaluate(
+    protocol: str | Path | Protocol,
+    *,
+    reference: str | Path,
+    predictions: str | Path,
+    readings: Sequence[Reading] = READINGS,
+    methods: Sequence[str] | None = None,
+    jobs: int = 1,
+) -> pd.DataFrame:
+    """Score every method on every case and return the long table."""
+    return run(
+        protocol,
+        reference=Path(reference),
+        predictions=Path(predictions),
+        readings=readings,
+        methods=methods,
+        jobs=jobs,
+    ).scores
+
+
+def run(
+    protocol: str | Path | Protocol,
+    *,
+    reference: Path,
+    predictions: Path,
+    readings: Sequence[Reading] = READINGS,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = 1,
+    store: Path | None = None,
+    progress: Callable[[str, int], None] = lambda _case, _methods: None,
+) -> Evaluation:
+    """Score every method on every case; see `evaluate`.
+
+    With a `store`, finished results are kept there and taken from it in the next run. `progress`
+    is called with each finished case and the number of its methods.
+    """
+    form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    cases = case_names(reference)
+    found = method_names(predictions)
+    absent = [name for name in methods or [] if name not in found]
+    if absent:
+        raise InputError(
+            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
+        )
+    chosen = tuple(methods or found)
+    tasks = [
+        CaseTask(form, tuple(readings), reference, predictions, case, chosen, store)
+        for case in cases
+    ]
+    begun, clock = datetime.now(UTC), time.perf_counter()
+    workers = execution.default_jobs(len(tasks)) if jobs is None else jobs
+    by_case: dict[str, list[Result]] = {}
+    for task, results in execution.run(evaluate_case, tasks, jobs=workers):
+        by_case[task.case] = results
+        progress(task.case, len(results))
+    results = [result for case in cases for result in by_case[case]]
+    about = {
+        "segjury": _version(),
+        "protocol": {
+            "name": form.name,
+            "title": form.title,
+            "hash": form.hash,
+            "text": "" if isinstance(protocol, Protocol) else protocol_text(protocol),
+            "sources": [source.model_dump() for source in form.sources],
+        },
+        "readings": list(readings),
+        "ranked_metrics": [use.name for use in form.metrics if use.ranked],
+        "policy": form.policy.model_dump(),
+        "ranking": form.ranking.model_dump(),
+        "reference": str(reference),
+        "predictions": str(predictions),
+        "methods": list(chosen),
+        "cases": len(cases),
+        "versions": _versions(),
+        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
+        "jobs": workers,
+        "started": begun.isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - clock, 3),
+    }
+    return _tabulate(form, results, about)
+
+
+def _tabulate(protocol: Protocol, results: list[Result], about: dict[str, Any]) -> Evaluation:
+    import pandas as pd
+
+    from segjury.table import COLUMNS, DETAIL_COLUMNS
+
+    facts = {result.case: result.facts for result in results}
+    cohort = {case: _cohorts(protocol, known) for case, known in facts.items()}
+    scores = pd.DataFrame(
+        [
+            {"method": r.method, "case": r.case, **asdict(row), "cohort": cohort[r.case]}
+            for r in results
+            for row in r.rows
+        ],
+        columns=list(COLUMNS),
+    )
+    details = pd.DataFrame(
+        [{"method": r.method, "case": r.case, **asdict(d)} for r in results for d in r.details],
+        columns=list(DETAIL_COLUMNS),
+    )
+    cases = pd.DataFrame(
+        [{"case": case, "cohort": cohort[case], **known} for case, known in facts.items()]
+    )
+    problems = [f"case {r.case}, method {r.method}: {r.problem}" for r in results if r.problem]
+    return Evaluation(scores, details, cases, problems, about)
+
+
+def _cohorts(protocol: Protocol, facts: dict[str, float]) -> str:
+    names = [c.name for c in protocol.cohorts if facts.get(c.measure, math.inf) <= c.at_most]
+    return ";".join(names)
+
+
+def _version() -> str:
+    return metadata.version("segjury")
+
+
+def _versions() -> dict[str, str]:
+    packages = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit-image")
+    return {"python": platform.python_version()} | {p: metadata.version(p) for p in packages}
+
+
+def write(evaluation: Evaluation, out: Path) -> None:
+    """Write `scores.csv`, `scores.parquet`, `details.csv`, `cases.csv` and `run.json`."""
+    from segjury.table import write_csv, write_scores
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_scores(evaluation.scores, out)
+    write_csv(evaluation.details, out / "details.csv")
+    write_csv(evaluation.cases, out / "cases.csv")
+    partial = out / ".run.json.partial"
+    partial.write_text(json.dumps(evaluation.run, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    partial.replace(out / "run.json")

@@ -1,0 +1,50 @@
+"""Run a function over tasks, one after the other or in several processes, in one `map` shape."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+MEMORY_PER_JOB = 1.5e9  # bytes that a case of the largest usual size needs
+
+
+def default_jobs(n_tasks: int) -> int:
+    """As many processes as there are cores, tasks, and free memory for."""
+    fitting = int(_free_memory() // MEMORY_PER_JOB)
+    return max(1, min(os.cpu_count() or 1, n_tasks, fitting))
+
+
+def _free_memory() -> float:
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")  # the system does not tell
+
+
+def run(
+    work: Callable[[Task], Result], tasks: Sequence[Task], *, jobs: int
+) -> Iterator[tuple[Task, Result]]:
+    """Yield each task with its result as soon as it is done, in any order.
+
+    With one job everything runs in this process. Processes are spawned, not forked, so that they
+    start clean; on an interrupt, tasks that have not begun are dropped.
+    """
+    if jobs == 1 or len(tasks) <= 1:
+        for task in tasks:
+            yield task, work(task)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
+        futures = {pool.submit(work, task): task for task in tasks}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,18 @@
+"""Figures: from the long table, or from arrays, to matplotlib figures."""
+
+from __future__ import annotations
+
+from segjury.figures.boxes import metric_boxes
+from segjury.figures.illustration import Illustration
+from segjury.figures.panels import case_panel
+from segjury.figures.save import save_figure
+from segjury.figures.style import method_colours, method_markers
+
+__all__ = [
+    "Illustration",
+    "case_panel",
+    "metric_boxes",
+    "method_colours",
+    "method_markers",
+    "save_figure",
+]

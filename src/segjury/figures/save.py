@@ -1,0 +1,62 @@
+"""Save figures: the same figure gives the same bytes, whenever and wherever it is written."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import unicodedata
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from matplotlib.figure import Figure
+
+from segjury.figures.style import styled
+
+Format = Literal["svg", "png", "pdf"]
+FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
+
+# what would carry the time or the version of matplotlib into the file
+_METADATA: dict[Format, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def figure_bytes(figure: Figure, form: Format) -> bytes:
+    """The figure as a file of the given format."""
+    buffer = io.BytesIO()
+    with styled(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
+        figure.savefig(buffer, format=form, metadata=_METADATA[form])
+    return buffer.getvalue()
+
+
+def save_figure(
+    figure: Figure, folder: Path, name: str, formats: Sequence[Format] = FORMATS
+) -> dict[Format, Path]:
+    """Write `folder/<slug of name>.<format>` for each format; says where."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {form: folder / f"{slug(name)}.{form}" for form in formats}
+    for form, path in paths.items():
+        write_whole(path, figure_bytes(figure, form))
+    return paths
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it appears whole or not at all."""
+    partial = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def slug(text: str) -> str:
+    """A file name from any text: small letters, digits and hyphens, at most 80 of them."""
+    folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:80].strip("-") or "figure"

@@ -1,0 +1,462 @@
+"""Read and write image files; the only place that knows formats.
+
+NIfTI is decoded here, with nibabel for the header and ISA-L for gzip: about twice as fast as
+nibabel or SimpleITK alone (`benchmarks/reading.py`). MHA and NRRD go through SimpleITK. Every
+header is checked before memory is taken for what it claims.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from isal import igzip, isal_zlib
+from nibabel.nifti1 import Nifti1Header
+from nibabel.nifti2 import Nifti2Header
+from nibabel.spatialimages import HeaderDataError
+from nibabel.wrapstruct import WrapStructError
+from numpy.typing import NDArray
+
+from segjury.errors import InputError, MissingInputError
+from segjury.volume import Direction, Grid, Triple, Volume, flat, nonzero_voxels
+
+SUFFIXES = (".nii.gz", ".nii", ".mha", ".nrrd")
+MAX_VOXELS = 2**30
+DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
+WHOLE_NUMBER_TOLERANCE = 1e-3
+BrokenGzipError: type[Exception] = cast("type[Exception]", isal_zlib.error)  # its stub is off
+_CHUNK = 1 << 18  # voxels looked at together: small enough to stay in the cache
+
+Shape = tuple[int, int, int]
+
+
+def find(folder: Path, stem: str) -> Path:
+    """The image `stem` in `folder`, with any known suffix."""
+    found = [folder / f"{stem}{s}" for s in SUFFIXES if (folder / f"{stem}{s}").is_file()]
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise InputError(f"{folder.name} has {names}", "Keep one of them")
+    if not found:
+        raise MissingInputError(f"{stem}{SUFFIXES[0]} is missing")
+    return found[0]
+
+
+def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+    """Read any known format; values as stored, header scaling applied."""
+    readers: dict[str, Callable[[Path, Shape | None], Volume]] = {
+        ".nii.gz": _read_nifti,
+        ".nii": _read_nifti,
+        ".mha": _read_with_simpleitk,
+        ".nrrd": _read_with_simpleitk,
+    }
+    suffix = next((s for s in SUFFIXES if path.name.endswith(s)), None)
+    if suffix is None:
+        raise InputError(f"{path.name} is of no known format", f"Use one of {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise MissingInputError(f"{path.name} is missing")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is an empty file", "Write or copy it again")
+    try:
+        return readers[suffix](path, expected_shape)
+    except InputError as error:
+        raise error.at(path.name) from None
+
+
+def read_mask(
+    path: Path, *, labels: Collection[int], expected_shape: Shape | None = None
+) -> Volume:
+    """Read a label map as small unsigned integers.
+
+    Floats close to whole numbers are rounded, others refused, and so is a value that is not one
+    of `labels` (0 is always allowed).
+    """
+    volume = read_volume(path, expected_shape=expected_shape)
+    try:
+        return Volume(_whole_numbers(volume.array, labels), volume.grid)
+    except InputError as error:
+        raise error.at(path.name) from None
+
+
+def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+    """Read a probability map (float32 or float64 as stored); refuse NaN and what leaves [0, 1]."""
+    volume = read_volume(path, expected_shape=expected_shape)
+    try:
+        return Volume(_probabilities(volume.array), volume.grid)
+    except InputError as error:
+        raise error.at(path.name) from None
+
+
+def read_nnunet_probability(path: Path, channel: int, *, expected_shape: Shape) -> NDArray[Any]:
+    """Read one class of nnU-Net's `.npz` (key `probabilities`, axes class, z, y, x).
+
+    Pickled content is never loaded; channels before the wanted one are skipped, not kept.
+    """
+    try:
+        with (
+            zipfile.ZipFile(path) as archive,
+            archive.open("probabilities.npy") as member,
+        ):
+            shape, fortran_order, dtype = _npy_header(member)
+            wanted = expected_shape[::-1]
+            if len(shape) != 4 or shape[1:] != wanted or channel >= shape[0]:
+                raise InputError(
+                    f"probabilities have shape {shape}, expected (classes, {wanted[0]}, "
+                    f"{wanted[1]}, {wanted[2]}) with at least {channel + 1} classes",
+                    "Export them on the reference grid",
+                )
+            if dtype.kind != "f" or fortran_order:
+                raise InputError(f"probabilities are stored as {dtype}", "Store plain float32")
+            size = math.prod(wanted) * dtype.itemsize
+            for _ in range(channel):
+                _skip(member, size)
+            array = np.frombuffer(_read_exactly(member, size), dtype).reshape(wanted).T
+            return _probabilities(array)
+    except InputError as error:
+        raise error.at(path.name) from None
+    except KeyError:
+        raise InputError(f"{path.name} has no array 'probabilities'", "Export it again") from None
+    except (OSError, zipfile.BadZipFile, zlib.error, ValueError, EOFError) as error:
+        raise InputError(f"{path.name} cannot be read ({error})", "Export it again") from None
+
+
+def write_volume(path: Path, volume: Volume) -> None:
+    """Write a volume in the format of the suffix; the file appears whole or not at all."""
+    partial = path.with_name(f".{os.getpid()}.{path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if path.name.endswith((".nii.gz", ".nii")):
+            partial.write_bytes(_nifti_bytes(volume, compress=path.name.endswith(".gz")))
+        elif path.name.endswith((".mha", ".nrrd")):
+            _write_with_simpleitk(partial, volume)
+        else:
+            raise InputError(f"{path.name}: unknown format", f"Use one of {', '.join(SUFFIXES)}")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+# ---- checks on values ----------------------------------------------------------------------
+
+
+def _whole_numbers(array: NDArray[Any], labels: Collection[int]) -> NDArray[np.uint8 | np.uint16]:
+    voxels = nonzero_voxels(array)
+    values = flat(array)[voxels]
+    if array.dtype.kind == "f":
+        rounded = np.rint(values)
+        with np.errstate(invalid="ignore"):
+            off = ~(np.abs(values - rounded) <= WHOLE_NUMBER_TOLERANCE)
+        if off.any():
+            raise InputError(
+                f"is not a mask: {off.sum()} voxels are not whole numbers, e.g. {values[off][0]:g}",
+                "Store labels, and resample masks with nearest neighbour",
+            )
+        values = rounded
+    allowed = np.unique([0, *labels])
+    known = np.isin(values, allowed)
+    if not known.all():
+        unknown = np.unique(values[~known])
+        shown = ", ".join(f"{value:g}" for value in unknown[:5])
+        raise InputError(
+            f"has unknown label{'s' if unknown.size > 1 else ''} {shown}"
+            f"{', ...' if unknown.size > 5 else ''}, expected {', '.join(map(str, allowed))}",
+            "Store the mask with the protocol's labels",
+        )
+    dtype = np.uint8 if allowed[-1] < 256 else np.uint16
+    if array.dtype == dtype:
+        return array
+    mask = np.zeros(array.shape, dtype, order="F")
+    flat(mask)[voxels] = values
+    return mask
+
+
+def _probabilities(array: NDArray[Any]) -> NDArray[np.float32 | np.float64]:
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32, order="F")
+    lowest = highest = array.dtype.type(0)
+    for chunk in chunks(array):
+        lowest = np.minimum(lowest, chunk.min())  # keeps a NaN, as the plain comparison would not
+        highest = np.maximum(highest, chunk.max())
+    if np.isnan(lowest) or np.isnan(highest):
+        raise InputError("has NaN where a probability is expected", "Replace NaN by 0")
+    if lowest < 0 or highest > 1:
+        raise InputError(
+            f"has values from {lowest:g} to {highest:g}, expected probabilities in [0, 1]",
+            "Scale the map to probabilities",
+        )
+    return array
+
+
+def chunks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """The voxels in memory order, in pieces that fit the cache."""
+    voxels = flat(array)
+    for start in range(0, voxels.size, _CHUNK):
+        yield voxels[start : start + _CHUNK]
+
+
+# ---- NIfTI ---------------------------------------------------------------------------------
+
+
+def _read_nifti(path: Path, expected_shape: Shape | None) -> Volume:
+    stored = path.read_bytes()
+    compressed = path.name.endswith(".gz")
+    stream = _Inflated(stored) if compressed else _Plain(stored)
+    start = stream.take(352)
+    header = _nifti_header(bytes(start))
+    offset = max(int(header["vox_offset"]), int(header["sizeof_hdr"]))
+    dtype = _numeric(header.get_data_dtype())
+    shape = _three_dimensions(header.get_data_shape())
+    limit = len(stored) * (DEFLATE_LIMIT if compressed else 1)
+    _check_size(shape, dtype.itemsize, limit, expected_shape)
+    if offset > limit:
+        raise InputError(
+            f"its header puts the data at byte {offset}, past its end", "Copy it again"
+        )
+    stream.take(offset - len(start))
+    array = np.frombuffer(stream.take(math.prod(shape) * dtype.itemsize), dtype)
+    stream.finish()
+    array = array.astype(dtype.newbyteorder("="), copy=False).reshape(shape, order="F")
+    slope, intercept = header.get_slope_inter()
+    if slope is not None and (slope, intercept) != (1.0, 0.0):
+        array = array * slope + intercept
+    return Volume(array, _nifti_grid(header, shape))
+
+
+def _nifti_header(start: bytes) -> Any:
+    sizes = {int.from_bytes(start[:4], "little"), int.from_bytes(start[:4], "big")}
+    kind = Nifti1Header if 348 in sizes else Nifti2Header if 540 in sizes else None
+    if kind is None:
+        raise InputError("is not a NIfTI file", "Write it again as NIfTI")
+    block = start[:348] if kind is Nifti1Header else start.ljust(540, b"\0")
+    try:
+        header = kind(block, check=False)
+        header.get_data_dtype()
+        header.get_data_shape()
+        header.get_slope_inter()
+        header.get_best_affine()
+    except (HeaderDataError, WrapStructError, ValueError, KeyError) as error:
+        raise InputError(f"has a broken NIfTI header ({error})", "Write it again") from None
+    return header
+
+
+def _nifti_grid(header: Any, shape: Shape) -> Grid:
+    """Spacing, origin and direction, turned from RAS to LPS.
+
+    Without any orientation code, spacing alone counts, as in ITK.
+    """
+    if int(header["sform_code"]) or int(header["qform_code"]):
+        affine = np.array(header.get_best_affine(), float)
+    else:
+        affine = np.diag([-1.0, -1.0, 1.0, 1.0]) @ np.diag([*_zooms(header), 1.0])
+    affine[:2] *= -1
+    spacing = np.linalg.norm(affine[:3, :3], axis=0)
+    if not (np.isfinite(affine).all() and (spacing > 0).all()):
+        raise InputError("has a broken orientation in its header", "Write it again")
+    return Grid(shape, _triple(spacing), _triple(affine[:3, 3]), _rows(affine[:3, :3] / spacing))
+
+
+def _zooms(header: Any) -> list[float]:
+    zooms = [abs(float(zoom)) for zoom in header.get_zooms()[:3]]
+    return [*zooms, 1.0, 1.0][:3]
+
+
+def _nifti_bytes(volume: Volume, *, compress: bool) -> bytes:
+    grid = volume.grid
+    array = volume.array.astype(np.uint8) if volume.array.dtype == bool else volume.array
+    affine = np.eye(4)
+    affine[:3, :3] = np.array(grid.direction) * grid.spacing_mm
+    affine[:3, 3] = grid.origin_mm
+    affine[:2] *= -1
+    header: Any = Nifti1Header()
+    header.set_data_dtype(array.dtype)
+    header.set_data_shape(grid.shape)
+    header.set_qform(affine, code="scanner")
+    header.set_sform(affine, code="scanner")
+    header.set_xyzt_units("mm")
+    header["vox_offset"] = 352
+    header["magic"] = b"n+1"
+    content = bytes(header.binaryblock) + bytes(4) + array.tobytes(order="F")
+    return igzip.compress(content, 2, mtime=0) if compress else content
+
+
+class _Plain:
+    """Bytes taken one after the other."""
+
+    def __init__(self, stored: bytes) -> None:
+        self._stored = stored
+        self._position = 0
+
+    def take(self, count: int) -> memoryview:
+        piece = memoryview(self._stored)[self._position : self._position + max(count, 0)]
+        if len(piece) < count:
+            raise InputError("is cut short", "Write or copy it again")
+        self._position += len(piece)
+        return piece
+
+    def finish(self) -> None:
+        """Nothing to verify: plain bytes carry no checksum."""
+
+
+class _Inflated:
+    """Bytes of a gzip stream taken one after the other, never more than asked for."""
+
+    def __init__(self, stored: bytes) -> None:
+        self._inflate = isal_zlib.decompressobj(wbits=31)
+        self._rest = stored
+
+    def take(self, count: int) -> bytes:
+        pieces: list[bytes] = []
+        while count > 0:
+            piece = self._more(count)
+            pieces.append(piece)
+            count -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _more(self, count: int) -> bytes:
+        try:
+            if self._inflate.eof:  # another member may follow, as bgzip writes them
+                self._rest = self._inflate.unused_data
+                self._inflate = isal_zlib.decompressobj(wbits=31)
+            piece: bytes = self._inflate.decompress(self._rest, count)
+            self._rest = self._inflate.unconsumed_tail
+        except BrokenGzipError as error:
+            raise InputError(f"is not sound gzip ({error})", "Write or copy it again") from None
+        if not piece and not (self._inflate.eof and self._inflate.unused_data):
+            raise InputError("is cut short", "Write or copy it again")
+        return piece
+
+    def finish(self) -> None:
+        """Let the checksum behind the data be compared."""
+        try:
+            if not self._inflate.eof:
+                self._inflate.decompress(self._rest, 1)
+        except BrokenGzipError as error:
+            raise InputError(f"is not sound gzip ({error})", "Write or copy it again") from None
+
+
+# ---- MHA and NRRD --------------------------------------------------------------------------
+
+
+def _read_with_simpleitk(path: Path, expected_shape: Shape | None) -> Volume:
+    import SimpleITK as sitk
+
+    _refuse_data_elsewhere(path)
+    sitk.ProcessObject.SetGlobalWarningDisplay(False)
+    reader = sitk.ImageFileReader()
+    reader.SetFileName(str(path))
+    try:
+        reader.ReadImageInformation()
+        shape = _three_dimensions(reader.GetSize())
+        if reader.GetNumberOfComponents() != 1:
+            raise InputError("has several values per voxel", "Store one value per voxel")
+        _check_size(shape, 1, path.stat().st_size * DEFLATE_LIMIT, expected_shape)
+        image = reader.Execute()
+    except RuntimeError as error:
+        reason = str(error).strip().splitlines()[-1][:200]
+        raise InputError(f"cannot be read ({reason})", "Write or copy it again") from None
+    array = sitk.GetArrayFromImage(image).T.reshape(shape, order="F")
+    _numeric(array.dtype)
+    dimension = image.GetDimension()
+    direction = np.eye(3)
+    stored = np.reshape(image.GetDirection(), (dimension, dimension))[:3, :3]
+    direction[: stored.shape[0], : stored.shape[1]] = stored
+    spacing = [*image.GetSpacing()[:3], 1.0][:3]
+    origin = [*image.GetOrigin()[:3], 0.0][:3]
+    return Volume(array, Grid(shape, _triple(spacing), _triple(origin), _rows(direction)))
+
+
+def _refuse_data_elsewhere(path: Path) -> None:
+    """Refuse headers that name another file for the data: they could name any file."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16).split(b"\n\n")[0].lower().splitlines()
+    for line in head:
+        key, _, value = line.partition(b"=") if b"=" in line else line.partition(b":")
+        key, value = key.strip(), value.strip(b" =\r")
+        if key == b"elementdatafile":
+            if value != b"local":
+                raise InputError("keeps its data in another file", "Store it as one file")
+            return
+        if key in (b"data file", b"datafile"):
+            raise InputError("keeps its data in another file", "Store it as one file")
+
+
+def _write_with_simpleitk(path: Path, volume: Volume) -> None:
+    import SimpleITK as sitk
+
+    array = volume.array.astype(np.uint8) if volume.array.dtype == bool else volume.array
+    image = sitk.GetImageFromArray(np.ascontiguousarray(array.T))
+    image.SetSpacing(volume.grid.spacing_mm)
+    image.SetOrigin(volume.grid.origin_mm)
+    image.SetDirection(np.array(volume.grid.direction).reshape(-1).tolist())
+    sitk.WriteImage(image, str(path), useCompression=True)
+
+
+# ---- shared small parts --------------------------------------------------------------------
+
+
+def _check_size(shape: Shape, itemsize: int, limit: int, expected_shape: Shape | None) -> None:
+    if expected_shape is not None and shape != expected_shape:
+        raise InputError(
+            f"has shape {shape}, the reference has {expected_shape}",
+            "Resample it to the reference grid",
+        )
+    if math.prod(shape) > MAX_VOXELS:
+        raise InputError(f"its header claims {shape} voxels, more than {MAX_VOXELS}", "Crop it")
+    if math.prod(shape) * itemsize > limit:
+        raise InputError(
+            f"its header claims {shape} voxels, more than the file can hold",
+            "Write or copy it again",
+        )
+
+
+def _three_dimensions(shape: tuple[int, ...]) -> Shape:
+    sizes = [int(size) for size in shape]
+    while len(sizes) > 3 and sizes[-1] == 1:
+        sizes.pop()
+    sizes += [1] * (3 - len(sizes))
+    if len(sizes) > 3 or min(sizes) < 1:
+        raise InputError(f"has shape {tuple(sizes)}", "Store one three-dimensional volume")
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _numeric(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        raise InputError(f"has voxels of type {dtype}", "Store integers or floats")
+    return dtype
+
+
+def _triple(values: Any) -> Triple:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
+
+
+def _rows(matrix: NDArray[Any]) -> Direction:
+    x, y, z = (_triple(row) for row in matrix)
+    return x, y, z
+
+
+def _npy_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(member)
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    return read(member)
+
+
+def _skip(member: Any, count: int) -> None:
+    while count > 0:
+        count -= len(_read_exactly(member, min(count, 1 << 20)))
+
+
+def _read_exactly(member: Any, count: int) -> bytes:
+    content: bytes = member.read(count)
+    if len(content) < count:
+        raise EOFError("it is cut short")
+    return content

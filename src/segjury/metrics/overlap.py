@@ -1,0 +1,107 @@
+"""Overlap of masks: DSC and the threshold-averaged Thr-DSC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from segjury.metrics.metric import Metric, Reading
+
+THRESHOLDS: tuple[float, ...] = tuple(np.linspace(0.1, 0.8, 6).tolist())
+EPSILON = 1e-6  # in the denominator of the released and published forms
+
+DSC = Metric(
+    name="dsc",
+    title="Dice",
+    summary="Dice of the binary prediction and the consensus of the raters.",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=True,
+)
+THR_DSC = Metric(
+    name="thr_dsc",
+    title="Thr-Dice",
+    summary="Mean Dice of probability map and raters' mean, both cut at six thresholds.",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=False,
+)
+
+
+def dsc(reference: ArrayLike, prediction: ArrayLike, *, reading: Reading = "corrected") -> float:
+    """Dice similarity coefficient, `2|R ∧ P| / (|R| + |P|)`.
+
+    `corrected`: two empty masks agree, 1. `released` and `published` add 1e-6 to the denominator,
+    so two empty masks give 0. Source: CURVAS-PDACVI, supplementary 6.3.
+    """
+    r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
+    return dsc_from_sizes(
+        int(r.sum()), int(p.sum()), int((r & p).sum()), reading=reading
+    )
+
+
+def dsc_from_sizes(
+    reference: int, prediction: int, common: int, *, reading: Reading = "corrected"
+) -> float:
+    """`dsc` from the sizes of the two masks and of their intersection."""
+    if reading == "corrected":
+        total = reference + prediction
+        return 2.0 * common / total if total else 1.0
+    return float(2 * common / (reference + prediction + EPSILON))
+
+
+def thr_dsc(
+    raters: ArrayLike,
+    probability: ArrayLike,
+    *,
+    thresholds: ArrayLike = THRESHOLDS,
+    reading: Reading = "corrected",
+) -> float:
+    """Mean over thresholds t of the Dice of `mean_k a_k > t` and `p > t`; two empty masks give 1.
+
+    `raters` has shape (raters, ...). `released` and `published` add 1e-6 to the denominator.
+    Source: CURVAS-PDACVI, supplementary 6.3.
+    """
+    cuts = np.asarray(thresholds, float)
+    share = np.asarray(raters, bool).mean(axis=0).reshape(-1)
+    levels = threshold_levels(np.asarray(probability).reshape(-1), cuts)
+    joint = np.zeros((cuts.size + 1, cuts.size + 1), np.int64)
+    np.add.at(joint, (threshold_levels(share, cuts), levels), 1)
+    return thr_dsc_from_levels(joint, reading=reading)
+
+
+def threshold_levels(values: NDArray[Any], thresholds: ArrayLike) -> NDArray[np.int64]:
+    """How many thresholds each value exceeds (strictly, compared in float64)."""
+    return np.searchsorted(np.asarray(thresholds, np.float64), values, side="left")
+
+
+def thr_dsc_from_levels(joint: NDArray[np.int64], *, reading: Reading = "corrected") -> float:
+    """`thr_dsc` from voxel counts by (level of the raters' mean, level of the probability)."""
+    scores = []
+    for level in range(1, joint.shape[0]):
+        reference = int(joint[level:].sum())
+        prediction = int(joint[:, level:].sum())
+        common = int(joint[level:, level:].sum())
+        both_empty = reference + prediction == 0
+        scores.append(
+            1.0 if both_empty else dsc_from_sizes(reference, prediction, common, reading=reading)
+        )
+    return float(np.mean(scores))
+
+
+def pairwise_dsc(counts: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Dice of every pair of raters, from voxel counts per pattern; two empty masks give 1."""
+    common = marked.T @ (counts[:, None] * marked)
+    sizes = np.diag(common)
+    total = sizes[:, None] + sizes[None, :]
+    return np.asarray(np.where(total > 0, 2.0 * common / np.maximum(total, 1), 1.0))
+
+
+def mean_pairwise_dsc(counts: NDArray[np.int64], marked: NDArray[np.bool_]) -> float:
+    """Mean Dice over the pairs of raters; NaN for one rater."""
+    pairs = pairwise_dsc(counts, marked)[np.triu_indices(marked.shape[1], 1)]
+    return float(pairs.mean()) if pairs.size else float("nan")

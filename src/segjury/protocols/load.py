@@ -1,0 +1,118 @@
+"""Find and read protocol files, with errors that say what a line means."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from segjury.errors import InputError
+from segjury.metrics import METRICS
+from segjury.protocols.protocol import METRIC_USES, Protocol
+
+
+def builtin_names() -> list[str]:
+    """Names of the protocols that come with the package."""
+    folder = resources.files(__package__)
+    return sorted(
+        f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
+    )
+
+
+def protocol_text(name_or_path: str | Path) -> str:
+    """The TOML source of a built-in protocol or of a file."""
+    name = str(name_or_path)
+    if name in builtin_names():
+        return (resources.files(__package__) / f"{name}.toml").read_text("utf-8")
+    path = Path(name)
+    if not path.is_file():
+        raise InputError(
+            f"there is no protocol '{name}'",
+            f"Use {', '.join(builtin_names())} or the path of a .toml file",
+        )
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} cannot be read ({error})", "Save it as UTF-8") from None
+
+
+def load_protocol(name_or_path: str | Path) -> Protocol:
+    """Read a built-in protocol by name, or a TOML file of the same form."""
+    text = protocol_text(name_or_path)
+    where = Path(name_or_path).name
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where} is not valid TOML: {error}", "Mend that line") from None
+    try:
+        return Protocol.model_validate(content)
+    except ValidationError as error:
+        problems = [_explain(problem, text) for problem in error.errors()]
+        raise InputError(
+            "; ".join(problems), "See `segjury protocols` for the form", where
+        ) from None
+
+
+def _explain(problem: Any, text: str) -> str:
+    """One problem in words: where it is, what is wrong there, and what that line is for."""
+    keys = [key for key in problem["loc"] if key not in METRICS]
+    place = (
+        ".".join(f"[{key + 1}]" if isinstance(key, int) else str(key) for key in keys).replace(
+            ".[", "["
+        )
+        or "the file"
+    )
+    line = _line_of(keys, text)
+    where = f"line {line}, {place}" if line else place
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: this key is not known"
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    got = "" if problem["type"] in ("missing", "value_error") else f", got {problem['input']!r}"
+    meaning = _meaning(Protocol, list(problem["loc"]))
+    return f"{where}: {message}{got}" + (f" (this is the {meaning})" if meaning else "")
+
+
+def _meaning(model: Any, keys: list[int | str]) -> str:
+    """The description of the field that `keys` lead to, or of the nearest one above it."""
+    found = ""
+    for key in keys:
+        if key in METRIC_USES:
+            model = METRIC_USES[str(key)]
+        elif isinstance(key, str) and isinstance(model, type) and issubclass(model, BaseModel):
+            field = model.model_fields.get(key)
+            if field is None:
+                break
+            found = field.description or found
+            model = field.annotation
+            for argument in getattr(model, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, BaseModel):
+                    model = argument
+    return found
+
+
+def _line_of(keys: list[int | str], text: str) -> int | None:
+    """The line in which the last named key stands, found by its table's header."""
+    names = [key for key in keys if isinstance(key, str)]
+    index = next((key for key in keys if isinstance(key, int)), 0)
+    if not names:
+        return None
+    table, seen = "", -1
+    best = None
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line)
+        if header:
+            table = header.group(2)
+            if header.group(1) == "[[" and table == names[0]:
+                seen += 1
+            if table == ".".join(names) or (table == names[0] and seen in (-1, index)):
+                best = best or number
+        key = re.match(r"\s*\"?([A-Za-z0-9_-]+)\"?\s*=", line)
+        in_place = table == ".".join(names[:-1]) and (seen in (-1, index) or not index)
+        if key and key.group(1) == names[-1] and in_place:
+            return number
+    return best

@@ -1,0 +1,156 @@
+"""Rank methods from the table of scores alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from segjury.errors import InputError
+from segjury.metrics import METRICS
+from segjury.metrics.metric import Direction
+
+READING_ORDER = ("corrected", "published", "released")
+Aggregate = Literal["mean", "median"]
+MissingPolicy = Literal["error", "exclude"]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Methods in order, with value and rank per metric; all frames share the method index.
+
+    Columns of `values` and `ranks` are `dsc`, or `vi PORTA` for a metric of a structure.
+    """
+
+    reading: str
+    values: pd.DataFrame
+    ranks: pd.DataFrame
+    mean_rank: pd.Series[float]
+    sd_rank: pd.Series[float]
+    position: pd.Series[int]
+
+    def table(self) -> pd.DataFrame:
+        """The form of `leaderboard.csv`: method, position, mean and SD of ranks, then metrics."""
+        columns: dict[str, pd.Series[float] | pd.Series[int]] = {
+            "position": self.position,
+            "mean_rank": self.mean_rank,
+            "sd_rank": self.sd_rank,
+        }
+        for key in self.values.columns:
+            name = str(key).replace(" ", "_")
+            columns[name] = self.values[key]
+            columns[f"rank_{name}"] = self.ranks[key]
+        return pd.DataFrame(columns).rename_axis("method").reset_index()
+
+
+def readings(scores: pd.DataFrame) -> list[str]:
+    """The readings in a table, in the order in which they are shown."""
+    present = list(dict.fromkeys(scores["reading"]))
+    return sorted(present, key=lambda r: READING_ORDER.index(r) if r in READING_ORDER else 99)
+
+
+def leaderboard(
+    scores: pd.DataFrame,
+    *,
+    reading: str | None = None,
+    cohort: str | None = None,
+    metrics: Collection[str] | None = None,
+    directions: Mapping[str, Direction] | None = None,
+    aggregate: Aggregate = "mean",
+    missing: MissingPolicy = "error",
+) -> Leaderboard:
+    """Mean of metric ranks: a metric's case values become one value, ranks are averaged.
+
+    Ties share the mean of their ranks. `metrics` are those that count (default: all that declare
+    themselves ranked); `directions` add to what metrics declare. A case whose score is undefined
+    for every method is left out for that metric; one that only some methods lack is an error,
+    or left out for all of them with `missing="exclude"`.
+    """
+    table = _select(scores, reading, cohort, metrics)
+    directions = {name: m.direction for name, m in METRICS.items()} | dict(directions or {})
+    unknown = [m for m in dict.fromkeys(table["metric"]) if m not in directions]
+    if unknown:
+        raise InputError(
+            f"it is not known whether more is better for {', '.join(unknown)}",
+            "Say so with --higher NAME or --lower NAME",
+        )
+    methods = list(dict.fromkeys(table["method"]))
+    values, ranks = {}, {}
+    for metric, structure in dict.fromkeys(zip(table["metric"], table["structure"], strict=True)):
+        part = table[(table["metric"] == metric) & (table["structure"] == structure)]
+        by_case = part.pivot(index="case", columns="method", values="value")
+        by_case = _comparable(by_case.reindex(columns=methods), metric, structure, missing)
+        if by_case.empty:
+            continue  # undefined for every method and case, so it cannot order them
+        key = metric if structure == "all" else f"{metric} {structure}"
+        values[key] = by_case.agg(aggregate)
+        ranks[key] = values[key].rank(ascending=directions[metric] == "lower")
+    if not ranks:
+        raise InputError("no metric has a value that all methods share", "Check the table")
+    rank_table = pd.DataFrame(ranks, index=methods)
+    mean_rank = rank_table.mean(axis=1)
+    order = mean_rank.sort_values(kind="stable").index
+    return Leaderboard(
+        reading=str(table["reading"].iloc[0]),
+        values=pd.DataFrame(values, index=methods).loc[order],
+        ranks=rank_table.loc[order],
+        mean_rank=mean_rank[order],
+        sd_rank=rank_table.std(axis=1, ddof=0)[order],
+        position=mean_rank.round(9).rank(method="min").astype(int)[order],
+    )
+
+
+def _select(
+    scores: pd.DataFrame,
+    reading: str | None,
+    cohort: str | None,
+    metrics: Collection[str] | None,
+) -> pd.DataFrame:
+    """The rows that count: one reading, one cohort, the ranked metrics."""
+    present = readings(scores)
+    reading = reading or present[0]
+    if reading not in present:
+        raise InputError(
+            f"the table has no reading '{reading}'", f"Use one of {', '.join(present)}"
+        )
+    table = scores[scores["reading"] == reading]
+    if cohort is not None:
+        table = table[[cohort in names.split(";") for names in table["cohort"]]]
+        if table.empty:
+            raise InputError(f"no case is in cohort '{cohort}'", f"Use {_cohort_hint(scores)}")
+    if metrics is not None:
+        absent = [name for name in metrics if name not in set(scores["metric"])]
+        if absent:
+            raise InputError(f"the table has no metric {', '.join(absent)}", "Check the names")
+        return table[table["metric"].isin(list(metrics))]
+    beside = [name for name, metric in METRICS.items() if not metric.ranked]
+    return table[~table["metric"].isin(beside)]
+
+
+def cohorts(scores: pd.DataFrame) -> list[str]:
+    """Names of the cohorts in a table."""
+    names = (name for cell in dict.fromkeys(scores["cohort"]) for name in cell.split(";"))
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def _cohort_hint(scores: pd.DataFrame) -> str:
+    return ", ".join(cohorts(scores)) or "the whole table: it has no cohorts"
+
+
+def _comparable(
+    by_case: pd.DataFrame, metric: str, structure: str, missing: MissingPolicy
+) -> pd.DataFrame:
+    """Cases that all methods have a value for; see `leaderboard` for the rest."""
+    by_case = by_case.dropna(how="all")
+    gaps = by_case.isna()
+    if gaps.to_numpy().any() and missing == "error":
+        case, method = np.argwhere(gaps.to_numpy())[0]
+        raise InputError(
+            f"method {by_case.columns[method]} has no value of {metric} ({structure}) for case "
+            f"{by_case.index[case]}, others have",
+            "Add the row, or leave such cases out for all methods with --missing exclude",
+        )
+    return by_case.dropna()

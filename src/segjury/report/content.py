@@ -1,0 +1,143 @@
+"""What the report says, section by section, before it becomes a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from segjury.figures.notation import metric_direction
+from segjury.figures.style import plain
+from segjury.metrics.metric import Direction
+from segjury.ranking import Aggregate, Leaderboard, MissingPolicy, cohorts, leaderboard, readings
+from segjury.report.gaps import Gap, gaps
+from segjury.report.summary import summary
+from segjury.report.tables import Board, Column, Comparison, board, columns, comparison
+
+_DEFAULTS = {"unit": "", "detail": "", "cohort": "", "status": "ok", "structure": "all"}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How the methods are ranked; as the options of `segjury.ranking.leaderboard`."""
+
+    metrics: tuple[str, ...] | None = None
+    directions: Mapping[str, Direction] | None = None
+    aggregate: Aggregate = "mean"
+    missing: MissingPolicy = "error"
+
+    def direction(self, metric: str) -> str:
+        """Which values of a metric are better, if anybody said."""
+        return (self.directions or {}).get(metric) or metric_direction(metric)
+
+
+@dataclass(frozen=True)
+class Content:
+    """All the report's words and numbers."""
+
+    reading: str
+    methods: tuple[str, ...]
+    cases: int
+    summary: tuple[str, ...]
+    main: Board
+    readings: tuple[str, ...]
+    comparison: tuple[Comparison, ...]
+    others: tuple[Board, ...]
+    cohorts: tuple[Board, ...]
+    ranked: tuple[Column, ...]
+    beside: tuple[Column, ...]
+    gaps: tuple[Gap, ...]
+
+
+def completed(scores: pd.DataFrame) -> pd.DataFrame:
+    """The table with the columns that another tool may have left out."""
+    table = scores.copy()
+    for name, default in {**_DEFAULTS, "reading": "given"}.items():
+        table[name] = table[name].fillna(default) if name in table.columns else default
+    table["value"] = table["value"].astype(float)
+    return table
+
+
+def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
+    """Rank the methods in every reading and cohort, and put it in words; see `completed`."""
+    rank = partial(
+        leaderboard,
+        metrics=ranking.metrics,
+        directions=ranking.directions,
+        aggregate=ranking.aggregate,
+        missing=ranking.missing,
+    )
+    boards = [rank(scores, reading=reading) for reading in readings(scores)]
+    main, others = boards[0], boards[1:]
+    groups = {name: rank(scores, reading=main.reading, cohort=name) for name in cohorts(scores)}
+    sizes = {name: _size(scores, name) for name in groups}
+    count = _count(scores)
+    directions = {str(m): ranking.direction(str(m)) for m in scores["metric"].unique()}
+    print_board = partial(board, scores, directions=directions)
+    return Content(
+        reading=main.reading,
+        methods=tuple(str(name) for name in main.position.index),
+        cases=count,
+        summary=tuple(summary(main, others, {n: (b, sizes[n]) for n, b in groups.items()}, count)),
+        main=print_board(main, caption=_caption(main, ranking, count)),
+        readings=tuple(each.reading for each in boards),
+        comparison=comparison(boards) if others else (),
+        others=_others(print_board, main, others),
+        cohorts=tuple(
+            print_board(
+                each,
+                caption=f"Cohort {plain(name)}: {sizes[name]} of {count} cases, "
+                f"{plain(main.reading)} reading",
+                against=main,
+                compared_with="all cases",
+            )
+            for name, each in groups.items()
+        ),
+        ranked=columns(scores, [str(key) for key in main.ranks.columns], directions),
+        beside=_beside(scores, main, directions),
+        gaps=tuple(gaps(scores)),
+    )
+
+
+def _others(print_board: Any, main: Leaderboard, others: Sequence[Leaderboard]) -> tuple[Board, ...]:
+    """The other readings' leaderboards in which any rank differs."""
+    boards = (
+        print_board(
+            each,
+            caption=f"Leaderboard, {plain(each.reading)} reading",
+            against=main,
+            compared_with=f"the {plain(main.reading)} reading",
+        )
+        for each in others
+    )
+    return tuple(each for each in boards if each.changed)
+
+
+def _caption(main: Leaderboard, ranking: Ranking, cases: int) -> str:
+    start = "Leaderboard" if main.reading == "given" else f"Leaderboard, {main.reading} reading"
+    over = f": {ranking.aggregate} over {cases} cases" if cases > 1 else ""
+    return plain(f"{start}{over}, rank beside each value")
+
+
+def _beside(
+    scores: pd.DataFrame, main: Leaderboard, directions: Mapping[str, str]
+) -> tuple[Column, ...]:
+    """What the table holds under the main reading beside the ranked scores."""
+    rows = scores[scores["reading"] == main.reading]
+    pairs = rows[["metric", "structure"]].drop_duplicates().itertuples(index=False)
+    keys = [m if s == "all" else f"{m} {s}" for m, s in pairs]
+    return columns(scores, [key for key in keys if key not in main.ranks.columns], directions)
+
+
+def _count(scores: pd.DataFrame) -> int:
+    """How many cases; 0 for a table that holds one value per method."""
+    names = set(scores["case"].astype(str))
+    return 0 if names == {"all"} else len(names)
+
+
+def _size(scores: pd.DataFrame, cohort: str) -> int:
+    inside = [cohort in names.split(";") for names in scores["cohort"].astype(str)]
+    return int(scores[inside]["case"].nunique())

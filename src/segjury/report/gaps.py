@@ -1,0 +1,59 @@
+"""Rows of the table that carry no plain score: what is missing, failed or undefined, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from segjury.figures.notation import metric_title
+from segjury.figures.style import plain
+
+LISTED = 200
+_ORDER = {"missing": 0, "failed": 1, "undefined": 2}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Scores of one method on one case that share a reason."""
+
+    method: str
+    case: str
+    status: str
+    scores: str
+    readings: str
+    detail: str
+
+
+def gaps(scores: pd.DataFrame) -> list[Gap]:
+    """All that is not `ok`, one entry per method, case, status and reason."""
+    rows = scores[scores["status"] != "ok"]
+    if rows.empty:
+        return []
+    rows = rows.assign(detail=rows["detail"].fillna("").astype(str))
+    found = [
+        _gap(group, *(str(part) for part in key))
+        for key, group in rows.groupby(["method", "case", "status", "detail"], sort=True)
+    ]
+    return sorted(found, key=lambda gap: (_ORDER.get(gap.status, 9), gap.method, gap.case))
+
+
+def _gap(group: pd.DataFrame, method: str, case: str, status: str, detail: str) -> Gap:
+    return Gap(
+        method=method,
+        case=case,
+        status=status,
+        scores=_what(group),
+        readings=", ".join(dict.fromkeys(str(reading) for reading in group["reading"])),
+        detail=plain(detail) or "no reason given",
+    )
+
+
+def _what(group: pd.DataFrame) -> str:
+    """Metrics with their structures: `Dice; VI (PORTA, SMA)`."""
+    parts = []
+    for metric, rows in group.groupby("metric", sort=False):
+        structures = [str(name) for name in dict.fromkeys(rows["structure"]) if name != "all"]
+        title = plain(metric_title(str(metric)))
+        parts.append(f"{title} ({', '.join(structures)})" if structures else title)
+    return "; ".join(parts)

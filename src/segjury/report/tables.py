@@ -1,0 +1,218 @@
+"""What the report's tables show, cell by cell, ready to be printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import pandas as pd
+
+from segjury.figures.notation import decimals, metric_direction, metric_title, metric_unit
+from segjury.figures.notation import number as write_number
+from segjury.figures.notation import rank as write_rank
+from segjury.figures.style import plain
+from segjury.ranking import Leaderboard
+
+_ARROWS = {"higher": "↑", "lower": "↓"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One ranked score: a metric of a structure."""
+
+    key: str
+    metric: str
+    structure: str
+    title: str
+    direction: str
+    unit: str
+    digits: int
+
+    @property
+    def arrow(self) -> str:
+        """Which way is better, as a sign."""
+        return _ARROWS.get(self.direction, "")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A place in a list that is not the one in the list compared with."""
+
+    before: str
+    better: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score and its rank."""
+
+    value: str
+    rank: str
+    sort: str
+    first: bool
+    change: Change | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method's line in a leaderboard."""
+
+    method: str
+    position: str
+    mean_rank: str
+    sd_rank: str
+    sort: tuple[str, str, str]
+    cells: tuple[Cell, ...]
+    change: Change | None = None
+
+
+@dataclass(frozen=True)
+class Board:
+    """A leaderboard to print; `groups` are runs of columns of one metric."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    groups: tuple[tuple[Column, int], ...]
+    rows: tuple[Row, ...]
+    compared_with: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether any rank or position differs from the board compared with."""
+        return any(row.change or any(cell.change for cell in row.cells) for row in self.rows)
+
+    @property
+    def deep(self) -> bool:
+        """Whether a second line of headings is needed, for the structures."""
+        return any(column.structure != "all" for column in self.columns)
+
+
+def columns(
+    scores: pd.DataFrame, keys: Sequence[str], directions: Mapping[str, str]
+) -> tuple[Column, ...]:
+    """The columns of a leaderboard, from its keys such as `dsc` or `vi PORTA`."""
+    pairs = scores[["metric", "structure"]].drop_duplicates()
+    known = {
+        metric if structure == "all" else f"{metric} {structure}": (metric, structure)
+        for metric, structure in pairs.itertuples(index=False)
+    }
+    return tuple(_column(scores, key, *known.get(key, (key, "all")), directions) for key in keys)
+
+
+def _column(
+    scores: pd.DataFrame, key: str, metric: str, structure: str, directions: Mapping[str, str]
+) -> Column:
+    rows = scores[scores["metric"] == metric]
+    return Column(
+        key=key,
+        metric=metric,
+        structure=structure,
+        title=plain(metric_title(metric)),
+        direction=directions.get(metric, metric_direction(metric)),
+        unit=plain(metric_unit(metric, rows["unit"])),
+        digits=decimals(metric, rows["value"].astype(float)),
+    )
+
+
+def board(
+    scores: pd.DataFrame,
+    results: Leaderboard,
+    *,
+    caption: str,
+    directions: Mapping[str, str],
+    against: Leaderboard | None = None,
+    compared_with: str = "",
+) -> Board:
+    """A leaderboard to print; what differs from `against` is marked."""
+    shown = columns(scores, [str(key) for key in results.ranks.columns], directions)
+    groups = tuple(
+        (run[0], len(run)) for run in (list(r) for _, r in groupby(shown, lambda c: c.metric))
+    )
+    rows = tuple(_row(results, str(method), shown, against) for method in results.position.index)
+    return Board(caption, shown, groups, rows, compared_with)
+
+
+def _row(
+    results: Leaderboard, method: str, shown: Sequence[Column], against: Leaderboard | None
+) -> Row:
+    position = float(results.position[method])
+    mean, spread = float(results.mean_rank[method]), float(results.sd_rank[method])
+    before = None
+    if against is not None and method in against.position.index:
+        before = float(against.position[method])
+    return Row(
+        method=method,
+        position=write_rank(position),
+        mean_rank=write_number(mean, 2),
+        sd_rank=write_number(spread, 2),
+        sort=(_sortable(position), _sortable(mean), _sortable(spread)),
+        cells=tuple(_cell(results, method, column, against) for column in shown),
+        change=_change(position, before),
+    )
+
+
+def _cell(results: Leaderboard, method: str, column: Column, against: Leaderboard | None) -> Cell:
+    value = float(results.values.loc[method, column.key])
+    place = float(results.ranks.loc[method, column.key])
+    before = None
+    if against is not None and column.key in against.ranks and method in against.ranks.index:
+        before = float(against.ranks.loc[method, column.key])
+    return Cell(
+        value=write_number(value, column.digits),
+        rank=write_rank(place),
+        sort=_sortable(value),
+        first=place == results.ranks[column.key].min(),
+        change=_change(place, before),
+    )
+
+
+def _change(now: float, before: float | None) -> Change | None:
+    if before is None or not (math.isfinite(now) and math.isfinite(before)) or now == before:
+        return None
+    return Change(write_rank(before), better=now < before)
+
+
+def _sortable(value: float) -> str:
+    return repr(value) if math.isfinite(value) else ""
+
+
+# ---- positions over readings ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Position and mean rank of a method under one reading."""
+
+    position: str
+    mean_rank: str
+    change: Change | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A method's places under every reading, the first one being compared with."""
+
+    method: str
+    places: tuple[Place, ...]
+
+
+def comparison(boards: Sequence[Leaderboard]) -> tuple[Comparison, ...]:
+    """Positions under each reading, methods in the order of the first."""
+    first = boards[0]
+    return tuple(
+        Comparison(str(method), tuple(_place(board, first, str(method)) for board in boards))
+        for method in first.position.index
+    )
+
+
+def _place(results: Leaderboard, first: Leaderboard, method: str) -> Place:
+    if method not in results.position.index:
+        return Place(write_rank(math.nan), write_number(math.nan, 2), None)
+    position = float(results.position[method])
+    return Place(
+        write_rank(position),
+        write_number(float(results.mean_rank[method]), 2),
+        _change(position, float(first.position[method])),
+    )
