@@ -29,7 +29,9 @@ class GoldenCase:
 
 def golden_pdacvi() -> list[GoldenCase]:
     return [
-        GoldenCase(path.stem, dict(np.load(path)), json.loads(path.with_suffix(".json").read_text()))
+        GoldenCase(
+            path.stem, dict(np.load(path)), json.loads(path.with_suffix(".json").read_text())
+        )
         for path in sorted((GOLDEN / "pdacvi").glob("*.npz"))
     ]
 

@@ -39,7 +39,9 @@ def scores(out):
 @pytest.fixture(scope="module")
 def details(out):
     table = pd.read_csv(out / "details.csv")
-    return table.set_index(["case", "metric", "structure", "quantity", "item"])["value"].sort_index()
+    return table.set_index(["case", "metric", "structure", "quantity", "item"])[
+        "value"
+    ].sort_index()
 
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

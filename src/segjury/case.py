@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury import files
-from segjury.consensus import RaterPatterns, pack, staple
+from segjury.consensus import RaterPatterns, pack_voxels, staple
 from segjury.errors import InputError, MissingInputError
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.invasion import (
@@ -29,12 +29,10 @@ from segjury.volume import (
     Box,
     Grid,
     Triple,
-    Volume,
     bounding_box,
     flat,
     grid_differences,
     grow,
-    nonzero_voxels,
 )
 
 
@@ -73,14 +71,16 @@ class ReferenceCase:
 
     grid: Grid
     patterns: RaterPatterns
-    consensus: NDArray[np.bool_]
+    consensus_voxels: NDArray[np.int64]  # flat indices, x fastest
     structures: dict[str, Structure | None]  # None where the case has no such structure
     warnings: tuple[str, ...] = ()
 
     @cached_property
-    def consensus_size(self) -> int:
-        """Voxels of the consensus."""
-        return int(np.count_nonzero(self.consensus))
+    def consensus(self) -> NDArray[np.bool_]:
+        """The consensus mask, flat."""
+        mask = np.zeros(self.patterns.codes.size, bool)
+        mask[self.consensus_voxels] = True
+        return mask
 
     @cached_property
     def volumes_cm3(self) -> NDArray[np.float64]:
@@ -124,7 +124,7 @@ class ReferenceCase:
 class PredictedCase:
     """A method's mask and probability map of a case, on the reference grid."""
 
-    mask: NDArray[np.bool_]
+    mask_voxels: NDArray[np.int64]  # flat indices, x fastest
     probability: NDArray[Any]
     warnings: tuple[str, ...] = ()
 
@@ -152,15 +152,17 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     first = files.read_mask(files.find(folder, form.rater_stems[0]), labels=labels)
     grid = first.grid
 
-    def masks() -> Iterable[NDArray[np.bool_]]:
-        yield first.array == form.label
+    def marks() -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
+        voxels = first.where(form.label)
+        yield voxels, np.ones(voxels.size, np.uint8)
         for stem in form.rater_stems[1:]:
             path = files.find(folder, stem)
             mask = files.read_mask(path, labels=labels, expected_shape=grid.shape)
-            warnings.extend(grid_warnings(protocol, grid, mask, path.name))
-            yield mask.array == form.label
+            warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+            voxels = mask.where(form.label)
+            yield voxels, np.ones(voxels.size, np.uint8)
 
-    patterns = pack(masks())
+    patterns = pack_voxels(marks(), grid.shape, n_raters=form.n_raters)
     consensus = _consensus(protocol, folder, grid, patterns, warnings)
     structures = _structures(protocol, folder, grid, warnings)
     return ReferenceCase(grid, patterns, consensus, structures, tuple(warnings))
@@ -168,24 +170,22 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
 
 def _consensus(
     protocol: Protocol, folder: Path, grid: Grid, patterns: RaterPatterns, warnings: list[str]
-) -> NDArray[np.bool_]:
-    """The consensus mask from its file, or STAPLE of the raters where there is none."""
+) -> NDArray[np.int64]:
+    """Voxels of the consensus from its file, or of the raters' STAPLE where there is none."""
     stem = protocol.reference.consensus
     try:
         path = files.find(folder, stem) if stem else None
     except MissingInputError:
         path = None
-    if path is None:
-        mask = np.zeros(patterns.codes.shape, bool, order="F")
-        foreground = staple(patterns).foreground
-        codes = flat(patterns.codes)
-        if foreground[0]:
-            flat(mask)[:] = True
-        flat(mask)[patterns.voxels] = foreground[codes[patterns.voxels]]
-        return mask
-    volume = files.read_mask(path, labels=[1], expected_shape=grid.shape)
-    warnings.extend(grid_warnings(protocol, grid, volume, path.name))
-    return volume.array.view(bool) if volume.array.dtype == np.uint8 else volume.array.astype(bool)
+    if path is not None:
+        mask = files.read_mask(path, labels=[1], expected_shape=grid.shape)
+        warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+        return mask.voxels
+    foreground = staple(patterns).foreground
+    codes = flat(patterns.codes)
+    if foreground[0]:  # STAPLE may call foreground what no rater marked
+        return np.flatnonzero(foreground[codes])
+    return np.asarray(patterns.voxels[foreground[codes[patterns.voxels]]])
 
 
 def _structures(
@@ -195,16 +195,14 @@ def _structures(
     if form is None:
         return {}
     path = files.find(folder, form.file)
-    volume = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
-    warnings.extend(grid_warnings(protocol, grid, volume, path.name))
-    voxels = nonzero_voxels(volume.array)
-    values = flat(volume.array)[voxels]
+    found = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
     structures: dict[str, Structure | None] = dict.fromkeys(form.labels)
     for name, label in form.labels.items():
-        tight = bounding_box(voxels[values == label], grid.shape)
+        tight = bounding_box(found.where(label), grid.shape)
         if tight is not None:
             box = grow(tight, REACH, grid.shape)
-            structures[name] = Structure(volume.array[box] == label, box, grid.spacing_mm)
+            structures[name] = Structure(found.crop(label, box), box, grid.spacing_mm)
     return structures
 
 
@@ -245,26 +243,26 @@ def load_prediction(
     """Read a method's prediction of a case and compare its grid with the reference's."""
     mask_path, probability_path = prediction_files(protocol, method_folder, case)
     mask = files.read_mask(mask_path, labels=[1], expected_shape=grid.shape)
-    warnings = grid_warnings(protocol, grid, mask, mask_path.name)
+    warnings = grid_warnings(protocol, grid, mask.grid, mask_path.name)
     if probability_path.suffix == ".npz":
         probability = files.read_nnunet_probability(
             probability_path, channel=1, expected_shape=grid.shape
         )
     else:
         volume = files.read_probability(probability_path, expected_shape=grid.shape)
-        warnings += grid_warnings(protocol, grid, volume, probability_path.name)
+        warnings += grid_warnings(protocol, grid, volume.grid, probability_path.name)
         probability = volume.array
-    return PredictedCase(mask.array.view(bool), probability, tuple(warnings))
+    return PredictedCase(mask.voxels, probability, tuple(warnings))
 
 
-def grid_warnings(protocol: Protocol, grid: Grid, volume: Volume, name: str) -> list[str]:
+def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
     """Warnings for differences the protocol tolerates; the others are errors."""
     warnings = []
     rules = protocol.grid
-    for difference in grid_differences(grid, volume.grid, tolerance_mm=rules.tolerance_mm):
+    for difference in grid_differences(grid, other, tolerance_mm=rules.tolerance_mm):
         severity = getattr(rules, difference.property)
         if severity == "error":
-            raise InputError(difference.message, "Resample it to the reference grid", name)
+            raise InputError(f"{name} {difference.message}", "Resample it to the reference grid")
         if severity == "warn":
             warnings.append(f"{name} {difference.message}")
     return warnings

@@ -63,28 +63,32 @@ class RaterPatterns:
         return flat(per_pattern[flat(self.codes)]).reshape(self.codes.shape, order="F")
 
 
-def pack(masks: Iterable[ArrayLike], *, n_labels: int = 2) -> RaterPatterns:
+def pack(masks: ArrayLike, *, n_labels: int = 2) -> RaterPatterns:
     """Pack the raters' label maps (labels 0 to `n_labels` - 1) into one array of patterns."""
-    codes: NDArray[Any] | None = None
-    n_raters = 0
-    for mask in masks:
-        array = np.asarray(mask)
-        if codes is None:
-            codes = np.zeros(array.shape, np.uint16, order="F")
-        if array.shape != codes.shape:
-            raise ValueError(f"rater {n_raters + 1} has shape {array.shape}, not {codes.shape}")
-        voxels = nonzero_voxels(array)
-        labels = flat(array)[voxels].astype(np.int64)
-        if labels.size and not 0 <= labels.min() <= labels.max() < n_labels:
-            raise ValueError(f"rater {n_raters + 1} has labels outside 0 to {n_labels - 1}")
-        flat(codes)[voxels] += (labels * n_labels**n_raters).astype(np.uint16)
-        n_raters += 1
-        if n_labels**n_raters > MAX_PATTERNS:
-            raise ValueError(f"{n_raters} raters with {n_labels} labels are too many to pack")
-    if codes is None:
+    arrays = [np.asarray(mask) for mask in np.asarray(masks)]
+    if not arrays:
         raise ValueError("no rater was given")
-    small = n_labels**n_raters <= 256
-    return RaterPatterns(codes.astype(np.uint8) if small else codes, n_raters, n_labels)
+    marks = ((voxels := nonzero_voxels(array), flat(array)[voxels]) for array in arrays)
+    return pack_voxels(marks, arrays[0].shape, n_raters=len(arrays), n_labels=n_labels)
+
+
+def pack_voxels(
+    marks: Iterable[tuple[NDArray[np.int64], NDArray[Any]]],
+    shape: tuple[int, ...],
+    *,
+    n_raters: int,
+    n_labels: int = 2,
+) -> RaterPatterns:
+    """`pack` for raters given by their labelled voxels (flat indices, x fastest) and labels."""
+    if n_labels**n_raters > MAX_PATTERNS:
+        raise ValueError(f"{n_raters} raters with {n_labels} labels are too many to pack")
+    dtype = np.min_scalar_type(n_labels**n_raters - 1)
+    codes = np.zeros(shape, dtype, order="F")
+    for rater, (voxels, labels) in enumerate(marks):
+        if labels.size and not 0 <= labels.min() <= labels.max() < n_labels:
+            raise ValueError(f"rater {rater + 1} has labels outside 0 to {n_labels - 1}")
+        flat(codes)[voxels] += (labels.astype(np.int64) * n_labels**rater).astype(dtype)
+    return RaterPatterns(codes, n_raters, n_labels)
 
 
 # ---- consensus per pattern -----------------------------------------------------------------
@@ -115,40 +119,36 @@ def staple(patterns: RaterPatterns, *, label: int = 1, max_iterations: int = 2**
     """
     seen = patterns.counts > 0
     counts = patterns.counts[seen].astype(float)
-    marked = patterns.marked(label)[seen]
-    prior = float((counts @ marked).sum() / (counts.sum() * patterns.n_raters))
-    weights = marked.mean(axis=1)
-    previous = np.full((2, patterns.n_raters), -10.0)
+    marked = patterns.marked(label)[seen].T  # (raters, patterns)
+    says_yes, says_no = marked.astype(float), (~marked).astype(float)
+    prior = float((says_yes @ counts).sum() / (counts.sum() * patterns.n_raters))
+    weights = says_yes.mean(axis=0)
+    quality = np.full((2, patterns.n_raters), -10.0)
     iteration = 0
     with np.errstate(divide="ignore", invalid="ignore"):
         while True:
             inside, outside = counts * weights, counts * (1 - weights)
-            sensitivity = inside @ marked / inside.sum()
-            specificity = outside @ ~marked / outside.sum()
-            weights = _posterior(marked, sensitivity, specificity, prior)
-            quality = np.stack([sensitivity, specificity])
+            previous = quality
+            quality = np.stack(
+                [says_yes @ inside / inside.sum(), says_no @ outside / outside.sum()]
+            )
+            weights = _posterior(marked, quality, prior)
             moved = bool(((quality - previous) ** 2 > STAPLE_TOLERANCE).any())
             if (iteration > 0 and not moved) or iteration >= max_iterations:
                 break
-            previous = quality
             iteration += 1
-        everywhere = _posterior(patterns.marked(label), sensitivity, specificity, prior)
-    return Staple(everywhere, sensitivity, specificity, iteration)
+        everywhere = _posterior(patterns.marked(label).T, quality, prior)
+    return Staple(everywhere, quality[0], quality[1], iteration)
 
 
 def _posterior(
-    marked: NDArray[np.bool_],
-    sensitivity: NDArray[np.float64],
-    specificity: NDArray[np.float64],
-    prior: float,
+    marked: NDArray[np.bool_], quality: NDArray[np.float64], prior: float
 ) -> NDArray[np.float64]:
-    inside = np.ones(marked.shape[0])
-    outside = np.ones(marked.shape[0])
-    for rater, (p, q) in enumerate(zip(sensitivity, specificity, strict=True)):  # in ITK's order
-        inside *= np.where(marked[:, rater], p, 1 - p)
-        outside *= np.where(marked[:, rater], 1 - q, q)
-    posterior: NDArray[np.float64] = prior * inside / (prior * inside + (1 - prior) * outside)
-    return posterior
+    """Probability of foreground per pattern; products over the raters in ITK's order."""
+    sensitivity, specificity = quality[0][:, None], quality[1][:, None]
+    inside = prior * np.where(marked, sensitivity, 1 - sensitivity).prod(axis=0)
+    outside = (1 - prior) * np.where(marked, 1 - specificity, specificity).prod(axis=0)
+    return np.asarray(inside / (inside + outside))
 
 
 def multilabel_staple(

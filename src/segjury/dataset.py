@@ -10,7 +10,7 @@ from segjury import execution, files
 from segjury.case import case_names, grid_warnings, method_names, prediction_files
 from segjury.errors import InputError
 from segjury.protocols import Protocol
-from segjury.volume import Grid, Volume, nonzero_voxels
+from segjury.volume import Grid, LabelMap
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _check_reference(task: CheckTask, folder: Path) -> tuple[list[Problem], Grid
         problems += found
         if volume is not None:
             grid = grid or volume.grid
-            if not (volume.array == form.label).any():
+            if not volume.where(form.label).size:
                 problems.append(Problem(where, f"{stem} marks nothing", warning=True))
     if form.structures is not None:
         known = form.structures.labels
@@ -86,7 +86,7 @@ def _check_reference(task: CheckTask, folder: Path) -> tuple[list[Problem], Grid
         )
         problems += found
         if volume is not None:
-            present = set(volume.array.reshape(-1, order="F")[nonzero_voxels(volume.array)])
+            present = set(volume.labels.tolist())
             problems += [
                 Problem(where, f"{form.structures.file} has no {name}", warning=True)
                 for name, label in known.items()
@@ -106,12 +106,12 @@ def _read_mask(
     labels: list[int],
     grid: Grid | None,
     where: str,
-) -> tuple[Volume | None, list[Problem]]:
+) -> tuple[LabelMap | None, list[Problem]]:
     try:
         path = files.find(folder, stem)
         shape = grid.shape if grid else None
         volume = files.read_mask(path, labels=labels, expected_shape=shape)
-        return volume, list(_geometry(protocol, grid, volume, path.name, where))
+        return volume, list(_geometry(protocol, grid, volume.grid, path.name, where))
     except InputError as error:
         return None, [Problem(where, str(error))]
 
@@ -122,7 +122,7 @@ def _check_image(
     try:
         path = files.find(folder, stem)
         volume = files.read_volume(path, expected_shape=grid.shape if grid else None)
-        return list(_geometry(protocol, grid, volume, path.name, where))
+        return list(_geometry(protocol, grid, volume.grid, path.name, where))
     except InputError as error:
         return [Problem(where, str(error), warning=True)]  # pictures only
 
@@ -142,20 +142,20 @@ def _check_prediction(task: CheckTask, method: str, grid: Grid | None) -> list[P
             if path.suffix == ".npz":
                 files.read_nnunet_probability(path, 1, expected_shape=grid.shape)
                 continue
-            volume = (
+            read = (
                 files.read_mask(path, labels=[1], expected_shape=grid.shape)
                 if path == mask
                 else files.read_probability(path, expected_shape=grid.shape)
             )
-            problems += _geometry(task.protocol, grid, volume, path.name, where)
+            problems += _geometry(task.protocol, grid, read.grid, path.name, where)
         except InputError as error:
             problems.append(Problem(where, str(error)))
     return problems
 
 
 def _geometry(
-    protocol: Protocol, grid: Grid | None, volume: Volume, name: str, where: str
+    protocol: Protocol, grid: Grid | None, other: Grid, name: str, where: str
 ) -> Iterator[Problem]:
     if grid is not None:
-        for message in grid_warnings(protocol, grid, volume, name):
+        for message in grid_warnings(protocol, grid, other, name):
             yield Problem(where, message, warning=True)

@@ -1,37 +1,26 @@
-"""The one exception that bad input raises, and how it reads."""
+"""The exceptions that bad input raises, and how they read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Self
 
 
-@dataclass
 class InputError(Exception):
-    """Something the user gave is wrong: what is wrong and what to do, and where.
+    """Something the user gave is wrong: what is wrong, and what to do about it."""
 
-    `where` is filled in by the caller that knows it (case, method, file), so that the code
-    which finds the fault need not.
-    """
-
-    what: str
-    todo: str = ""
-    where: str = ""
+    def __init__(self, what: str, todo: str = "") -> None:
+        super().__init__(what, todo)
+        self.what = what
+        self.todo = todo
 
     def __str__(self) -> str:
-        message = f"{self.where}: {self.what}" if self.where else self.what
-        message = message.rstrip(".") + "."
-        return f"{message} {self.todo.rstrip('.')}." if self.todo else message
+        sentences = (self.what, self.todo)
+        return " ".join(f"{text.rstrip('.')}." for text in sentences if text)
 
-    def at(self, where: str) -> InputError:
-        """The same error, said to be at `where` (put before what is known already)."""
-        return InputError(self.what, self.todo, f"{where}: {self.where}" if self.where else where)
+    def about(self, subject: str) -> Self:
+        """The same error with the thing it is about in front: a file's name."""
+        return type(self)(f"{subject} {self.what}", self.todo)
 
 
 class MissingInputError(InputError):
     """A file or folder that should be there is not."""
-
-    def at(self, where: str) -> MissingInputError:
-        """As `InputError.at`, and still a missing input."""
-        return MissingInputError(
-            self.what, self.todo, f"{where}: {self.where}" if self.where else where
-        )

@@ -32,10 +32,11 @@ from segjury.case import (
     load_reference,
     method_names,
 )
+from segjury.comparison import Comparison
 from segjury.errors import InputError, MissingInputError
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import MetricUse, Protocol, load_protocol, protocol_text
-from segjury.scoring import SCORERS, WHOLE, Comparison, Score
+from segjury.scoring import SCORERS, WHOLE, Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +177,7 @@ def _empty_scores(
     if not metrics:
         return {}
     shape = reference.grid.shape
-    nothing = PredictedCase(np.zeros(shape, bool, "F"), np.zeros(shape, np.float32, "F"))
+    nothing = PredictedCase(np.zeros(0, np.int64), np.zeros(shape, np.float32, "F"))
     rows, _ = score(reference, nothing, protocol, readings, metrics=metrics)
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 
@@ -231,7 +232,7 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str,
         return
     facts = {
         "mean_pairwise_dsc": reference.mean_pairwise_dsc,
-        "consensus_cm3": reference.consensus_size * reference.grid.voxel_volume_mm3 / 1000,
+        "consensus_cm3": reference.consensus_voxels.size * reference.grid.voxel_volume_mm3 / 1000,
     } | {f"rater_{k + 1}_cm3": float(v) for k, v in enumerate(reference.volumes_cm3)}
     for method, loaded in _ahead(task, methods, reference):
         try:

@@ -11,7 +11,7 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,14 +24,23 @@ from nibabel.wrapstruct import WrapStructError
 from numpy.typing import NDArray
 
 from segjury.errors import InputError, MissingInputError
-from segjury.volume import Direction, Grid, Triple, Volume, flat, nonzero_voxels
+from segjury.volume import (
+    Direction,
+    Grid,
+    LabelMap,
+    Triple,
+    Volume,
+    flat,
+    nonzero_spans,
+    nonzero_voxels,
+)
 
 SUFFIXES = (".nii.gz", ".nii", ".mha", ".nrrd")
 MAX_VOXELS = 2**30
 DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
 WHOLE_NUMBER_TOLERANCE = 1e-3
+NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
 BrokenGzipError: type[Exception] = cast("type[Exception]", isal_zlib.error)  # its stub is off
-_CHUNK = 1 << 18  # voxels looked at together: small enough to stay in the cache
 
 Shape = tuple[int, int, int]
 
@@ -65,22 +74,22 @@ def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
     try:
         return readers[suffix](path, expected_shape)
     except InputError as error:
-        raise error.at(path.name) from None
+        raise error.about(path.name) from None
 
 
 def read_mask(
     path: Path, *, labels: Collection[int], expected_shape: Shape | None = None
-) -> Volume:
-    """Read a label map as small unsigned integers.
+) -> LabelMap:
+    """Read a mask or label map.
 
     Floats close to whole numbers are rounded, others refused, and so is a value that is not one
     of `labels` (0 is always allowed).
     """
     volume = read_volume(path, expected_shape=expected_shape)
     try:
-        return Volume(_whole_numbers(volume.array, labels), volume.grid)
+        return _label_map(volume, labels)
     except InputError as error:
-        raise error.at(path.name) from None
+        raise error.about(path.name) from None
 
 
 def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
@@ -89,7 +98,7 @@ def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volu
     try:
         return Volume(_probabilities(volume.array), volume.grid)
     except InputError as error:
-        raise error.at(path.name) from None
+        raise error.about(path.name) from None
 
 
 def read_nnunet_probability(path: Path, channel: int, *, expected_shape: Shape) -> NDArray[Any]:
@@ -118,7 +127,7 @@ def read_nnunet_probability(path: Path, channel: int, *, expected_shape: Shape) 
             array = np.frombuffer(_read_exactly(member, size), dtype).reshape(wanted).T
             return _probabilities(array)
     except InputError as error:
-        raise error.at(path.name) from None
+        raise error.about(path.name) from None
     except KeyError:
         raise InputError(f"{path.name} has no array 'probabilities'", "Export it again") from None
     except (OSError, zipfile.BadZipFile, zlib.error, ValueError, EOFError) as error:
@@ -144,10 +153,10 @@ def write_volume(path: Path, volume: Volume) -> None:
 # ---- checks on values ----------------------------------------------------------------------
 
 
-def _whole_numbers(array: NDArray[Any], labels: Collection[int]) -> NDArray[np.uint8 | np.uint16]:
-    voxels = nonzero_voxels(array)
-    values = flat(array)[voxels]
-    if array.dtype.kind == "f":
+def _label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
+    voxels = nonzero_voxels(volume.array)
+    values = flat(volume.array)[voxels]
+    if values.dtype.kind == "f":
         rounded = np.rint(values)
         with np.errstate(invalid="ignore"):
             off = ~(np.abs(values - rounded) <= WHOLE_NUMBER_TOLERANCE)
@@ -167,21 +176,18 @@ def _whole_numbers(array: NDArray[Any], labels: Collection[int]) -> NDArray[np.u
             f"{', ...' if unknown.size > 5 else ''}, expected {', '.join(map(str, allowed))}",
             "Store the mask with the protocol's labels",
         )
-    dtype = np.uint8 if allowed[-1] < 256 else np.uint16
-    if array.dtype == dtype:
-        return array
-    mask = np.zeros(array.shape, dtype, order="F")
-    flat(mask)[voxels] = values
-    return mask
+    return LabelMap(voxels, values.astype(np.min_scalar_type(allowed[-1])), volume.grid)
 
 
 def _probabilities(array: NDArray[Any]) -> NDArray[np.float32 | np.float64]:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32, order="F")
     lowest = highest = array.dtype.type(0)
-    for chunk in chunks(array):
-        lowest = np.minimum(lowest, chunk.min())  # keeps a NaN, as the plain comparison would not
-        highest = np.maximum(highest, chunk.max())
+    voxels = flat(array)
+    for start, stop in nonzero_spans(array):
+        span = voxels[start:stop]
+        lowest = np.minimum(lowest, span.min())  # keeps a NaN, as the plain comparison would not
+        highest = np.maximum(highest, span.max())
     if np.isnan(lowest) or np.isnan(highest):
         raise InputError("has NaN where a probability is expected", "Replace NaN by 0")
     if lowest < 0 or highest > 1:
@@ -192,13 +198,6 @@ def _probabilities(array: NDArray[Any]) -> NDArray[np.float32 | np.float64]:
     return array
 
 
-def chunks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The voxels in memory order, in pieces that fit the cache."""
-    voxels = flat(array)
-    for start in range(0, voxels.size, _CHUNK):
-        yield voxels[start : start + _CHUNK]
-
-
 # ---- NIfTI ---------------------------------------------------------------------------------
 
 
@@ -206,17 +205,16 @@ def _read_nifti(path: Path, expected_shape: Shape | None) -> Volume:
     stored = path.read_bytes()
     compressed = path.name.endswith(".gz")
     stream = _Inflated(stored) if compressed else _Plain(stored)
-    start = stream.take(352)
-    header = _nifti_header(bytes(start))
+    start = bytes(stream.take(4))
+    start += bytes(stream.take(_header_size(start) - len(start)))
+    header = _nifti_header(start)
     offset = max(int(header["vox_offset"]), int(header["sizeof_hdr"]))
     dtype = _numeric(header.get_data_dtype())
     shape = _three_dimensions(header.get_data_shape())
     limit = len(stored) * (DEFLATE_LIMIT if compressed else 1)
     _check_size(shape, dtype.itemsize, limit, expected_shape)
     if offset > limit:
-        raise InputError(
-            f"its header puts the data at byte {offset}, past its end", "Copy it again"
-        )
+        raise InputError(f"puts its data at byte {offset}, past its end", "Copy it again")
     stream.take(offset - len(start))
     array = np.frombuffer(stream.take(math.prod(shape) * dtype.itemsize), dtype)
     stream.finish()
@@ -227,14 +225,19 @@ def _read_nifti(path: Path, expected_shape: Shape | None) -> Volume:
     return Volume(array, _nifti_grid(header, shape))
 
 
+def _header_size(start: bytes) -> int:
+    """The first number of a NIfTI file is the size of its header, in either byte order."""
+    sizes = {int.from_bytes(start, "little"), int.from_bytes(start, "big")}
+    for known in (NIFTI_1, NIFTI_2):
+        if known in sizes:
+            return known
+    raise InputError("is not a NIfTI file", "Write it again as NIfTI")
+
+
 def _nifti_header(start: bytes) -> Any:
-    sizes = {int.from_bytes(start[:4], "little"), int.from_bytes(start[:4], "big")}
-    kind = Nifti1Header if 348 in sizes else Nifti2Header if 540 in sizes else None
-    if kind is None:
-        raise InputError("is not a NIfTI file", "Write it again as NIfTI")
-    block = start[:348] if kind is Nifti1Header else start.ljust(540, b"\0")
+    kind: Any = Nifti1Header if len(start) == NIFTI_1 else Nifti2Header
     try:
-        header = kind(block, check=False)
+        header = kind(start, check=False)
         header.get_data_dtype()
         header.get_data_shape()
         header.get_slope_inter()
@@ -406,10 +409,10 @@ def _check_size(shape: Shape, itemsize: int, limit: int, expected_shape: Shape |
             "Resample it to the reference grid",
         )
     if math.prod(shape) > MAX_VOXELS:
-        raise InputError(f"its header claims {shape} voxels, more than {MAX_VOXELS}", "Crop it")
+        raise InputError(f"claims {shape} voxels in its header, more than {MAX_VOXELS}", "Crop it")
     if math.prod(shape) * itemsize > limit:
         raise InputError(
-            f"its header claims {shape} voxels, more than the file can hold",
+            f"claims {shape} voxels in its header, more than the file can hold",
             "Write or copy it again",
         )
 

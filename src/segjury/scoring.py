@@ -1,26 +1,20 @@
-"""From a reference and a prediction to scores: one short function per metric.
-
-Everything the metrics and their readings share (counts, histograms, angles) is computed once per
-comparison, or once per case where it depends on the reference alone.
-"""
+"""From a comparison of prediction and reference to scores: one short function per metric."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.case import PredictedCase, ReferenceCase
+from segjury.comparison import Comparison
 from segjury.consensus import soft_mean
-from segjury.files import chunks
 from segjury.metrics import calibration, invasion, overlap, volume
 from segjury.metrics.metric import Reading
 from segjury.protocols import protocol as form
-from segjury.volume import Box, bounding_box, flat, intersection, nonzero_voxels
+from segjury.volume import flat
 
 WHOLE = "all"
 NO_VESSEL = "the reference has no such vessel"
@@ -45,88 +39,12 @@ class Score:
     parts: tuple[Part, ...] = ()
 
 
-class Comparison:
-    """One prediction beside the reference, with the counts that the metrics share.
-
-    `lowest_threshold` is the lowest at which any metric will cut the probability map.
-    """
-
-    def __init__(
-        self, reference: ReferenceCase, prediction: PredictedCase, lowest_threshold: float
-    ) -> None:
-        self.reference = reference
-        self.prediction = prediction
-        self.lowest_threshold = lowest_threshold
-        self._packed: dict[tuple[str, tuple[float, ...]], NDArray[Any]] = {}
-
-    @cached_property
-    def mask_voxels(self) -> NDArray[np.int64]:
-        """Flat indices of the predicted mask."""
-        return nonzero_voxels(self.prediction.mask)
-
-    @cached_property
-    def _probable(self) -> tuple[float, NDArray[np.int64]]:
-        """Sum of the probability map, and its voxels above the lowest threshold, in one pass."""
-        array = self.prediction.probability
-        cut = _largest_not_above(self.lowest_threshold, array.dtype)
-        total, start = 0.0, 0
-        found = []
-        for chunk in chunks(array):
-            total += float(chunk.sum(dtype=np.float64))
-            found.append(np.flatnonzero(chunk > cut) + start)
-            start += chunk.size
-        return total, np.concatenate(found)
-
-    @property
-    def probable_voxels(self) -> NDArray[np.int64]:
-        """Flat indices of the voxels above the lowest threshold."""
-        return self._probable[1]
-
-    @property
-    def volume_cm3(self) -> float:
-        """Predicted volume: the sum of the probabilities."""
-        return self._probable[0] * self.reference.grid.voxel_volume_mm3 / 1000
-
-    @cached_property
-    def _probable_box(self) -> Box | None:
-        return bounding_box(self.probable_voxels, self.reference.grid.shape)
-
-    def lesions(self, name: str, box: Box, thresholds: tuple[float, ...]) -> NDArray[Any]:
-        """The masks `p > t` in a structure's box, as bits."""
-        key = (name, thresholds)
-        if key not in self._packed:
-            self._packed[key] = self._pack(box, thresholds)
-        return self._packed[key]
-
-    def _pack(self, box: Box, thresholds: tuple[float, ...]) -> NDArray[Any]:
-        packed = np.zeros(
-            [side.stop - side.start for side in box], np.min_scalar_type(1 << len(thresholds))
-        )
-        common = intersection(box, self._probable_box) if self._probable_box else None
-        if common:
-            inside = tuple(
-                slice(part.start - side.start, part.stop - side.start)
-                for part, side in zip(common, box, strict=True)
-            )
-            packed[inside] = invasion.pack_levels(self.prediction.probability[common], thresholds)
-        return packed
-
-
-def _largest_not_above(value: float, dtype: np.dtype[Any]) -> Any:
-    """The largest number of `dtype` that is at most `value`: `p > it` equals `p > value`."""
-    nearest = dtype.type(value)
-    return nearest if float(nearest) <= value else np.nextafter(nearest, dtype.type(0))
-
-
-# ---- one function per metric ---------------------------------------------------------------
-
-
 def score_dsc(comparison: Comparison, _use: form.Dsc, reading: Reading) -> list[Score]:
     """Dice of the predicted mask and the consensus."""
-    reference = comparison.reference
-    common = int(np.count_nonzero(flat(reference.consensus)[comparison.mask_voxels]))
-    size = comparison.mask_voxels.size
-    value = overlap.dsc_from_sizes(reference.consensus_size, size, common, reading=reading)
+    reference, voxels = comparison.reference, comparison.prediction.mask_voxels
+    common = int(np.count_nonzero(reference.consensus[voxels]))
+    size = reference.consensus_voxels.size
+    value = overlap.dsc_from_sizes(size, voxels.size, common, reading=reading)
     return [Score(WHOLE, value)]
 
 
@@ -153,13 +71,7 @@ def score_mr_ece(comparison: Comparison, use: form.MrEce, reading: Reading) -> l
     around = calibration.scored_box(patterns, use.padding_voxels)
     if around is None:
         return [Score(WHOLE, float("nan"), "no rater marked anything")]
-    histogram = calibration.calibration_histogram(
-        patterns,
-        comparison.prediction.probability,
-        around.of(reading),
-        bins=use.bins,
-        reading=reading,
-    )
+    histogram = comparison.calibration_histogram(around, use.bins, reading)
     errors = calibration.ece_per_rater(histogram, patterns.marked())
     note = ""
     if reading == "released" and around.wraps:
@@ -187,8 +99,7 @@ def score_vi(comparison: Comparison, use: form.Vi, reading: Reading) -> list[Sco
             value = 0.0 if reading == "released" else float("nan")
             scores.append(Score(name, value, NO_VESSEL))
             continue
-        lesions = comparison.lesions(name, structure.box, use.thresholds)
-        predicted = structure.invasion_angles(lesions, len(use.thresholds)).of(reading)
+        predicted = comparison.invasion_angles(name, structure, use.thresholds).of(reading)
         raters = comparison.reference.invasion_angles[name].of(reading)
         value = invasion.vi_score(raters, predicted, reading=reading)
         scores.append(Score(name, value, "", _angle_parts(raters, predicted, use.thresholds)))
@@ -204,8 +115,7 @@ def score_contact_angle(
         if structure is None:
             scores.append(Score(name, float("nan"), NO_VESSEL))
             continue
-        lesions = comparison.lesions(name, structure.box, use.thresholds)
-        predicted = structure.contact_angles(lesions, len(use.thresholds))
+        predicted = comparison.contact_angles(name, structure, use.thresholds)
         raters = comparison.reference.contact_angles[name]
         value = invasion.sample_distance(raters, predicted)
         scores.append(

@@ -95,9 +95,13 @@ def metric_boxes(
         _draw_values(axes, rows, metric, methods, aggregate)
         _draw_frame(axes, rows, metric, direction, len(methods))
         figure.suptitle(
-            plain(metric_title(metric, structure)), x=0.012, ha="left", fontsize=8, fontweight="bold",
+            plain(metric_title(metric, structure)),
+            x=0.012,
+            ha="left",
+            fontsize=8,
+            fontweight="bold",
             parse_math=False,
-        )  # fmt: skip
+        )
         return frozen_layout(figure)
 
 
@@ -125,26 +129,38 @@ def _draw_methods(
         look = _Look(method, colours[method], markers[method], 12.0 if len(offsets) <= 24 else 5.0)
         _draw_dots(axes, values, heights, scored, aside, look)
         axes.text(
-            -0.02, y, wrapped(method), transform=labels, ha="right", va="center",
-            fontsize=6.5, linespacing=1.0, parse_math=False, label=f"name {method}",
-        )  # fmt: skip
+            -0.02,
+            y,
+            wrapped(method),
+            transform=labels,
+            ha="right",
+            va="center",
+            fontsize=6.5,
+            linespacing=1.0,
+            parse_math=False,
+            label=f"name {method}",
+        )
 
 
 def _draw_values(
     axes: Axes, rows: pd.DataFrame, metric: str, methods: Sequence[str], aggregate: Aggregate
 ) -> None:
     """What the ranking makes of the cases: their mean, over those that every method has."""
-    by_case = rows.pivot(index="case", columns="method", values="value").reindex(columns=methods)
-    values = by_case.dropna(how="any").agg(aggregate)
+    by_case = rows.pivot(index="case", columns="method", values="value")
+    values = by_case.dropna(how="any").agg(aggregate).reindex(list(methods))
     digits = decimals(metric, rows["value"].astype(float))
     for y, method in enumerate(methods):
         axes.text(
-            1.10, y, number(float(values[method]), digits), transform=axes.get_yaxis_transform(),
-            ha="left", va="center", fontsize=6.5, label=f"{aggregate} {method}",
-        )  # fmt: skip
-    axes.text(
-        1.10, 1.0, aggregate, transform=axes.transAxes, va="bottom", fontsize=6, color=MUTED
-    )
+            1.10,
+            y,
+            number(float(values[method]), digits),
+            transform=axes.get_yaxis_transform(),
+            ha="left",
+            va="center",
+            fontsize=6.5,
+            label=f"{aggregate} {method}",
+        )
+    axes.text(1.10, 1.0, aggregate, transform=axes.transAxes, va="bottom", fontsize=6, color=MUTED)
 
 
 def _draw_box(axes: Axes, method: str, shape: Box, y: int, colour: str) -> None:
@@ -159,12 +175,17 @@ def _draw_box(axes: Axes, method: str, shape: Box, y: int, colour: str) -> None:
             edgecolor=colour,
             linewidth=0.8,
             label=f"box {method}",
-        )  # fmt: skip
+        )
     )
     axes.plot(
-        [shape.median, shape.median], [y - _BOX, y + _BOX],
-        color=INK, linewidth=1.4, solid_capstyle="butt", zorder=4, label=f"median {method}",
-    )  # fmt: skip
+        [shape.median, shape.median],
+        [y - _BOX, y + _BOX],
+        color=INK,
+        linewidth=1.4,
+        solid_capstyle="butt",
+        zorder=4,
+        label=f"median {method}",
+    )
 
 
 @dataclass(frozen=True)
@@ -185,19 +206,36 @@ def _draw_dots(
 ) -> None:
     full = scored & ~aside
     axes.scatter(
-        values[full], heights[full], s=look.size, marker=look.marker, facecolor=look.colour,
-        edgecolor="white", linewidth=0.3, zorder=5, label=f"cases {look.method}",
-    )  # fmt: skip
-    hollow = {"s": 16.0, "marker": look.marker, "facecolor": "white", "edgecolor": look.colour,
-              "linewidth": 0.9, "zorder": 6}  # fmt: skip
+        values[full],
+        heights[full],
+        s=look.size,
+        marker=look.marker,
+        facecolor=look.colour,
+        edgecolor="white",
+        linewidth=0.3,
+        zorder=5,
+        label=f"cases {look.method}",
+    )
+    hollow: dict[str, Any] = {
+        "s": 16.0,
+        "marker": look.marker,
+        "facecolor": "white",
+        "edgecolor": look.colour,
+        "linewidth": 0.9,
+        "zorder": 6,
+    }
     policy = ~scored & ~aside
     if policy.any():
         axes.scatter(values[policy], heights[policy], label=f"not ok {look.method}", **hollow)
     if aside.any():
         axes.scatter(
-            np.full(int(aside.sum()), _ASIDE_X), heights[aside], clip_on=False,
-            transform=axes.get_yaxis_transform(), label=f"aside {look.method}", **hollow,
-        )  # fmt: skip
+            np.full(int(aside.sum()), _ASIDE_X),
+            heights[aside],
+            clip_on=False,
+            transform=axes.get_yaxis_transform(),
+            label=f"aside {look.method}",
+            **hollow,
+        )
 
 
 def _reach(rows: pd.DataFrame) -> tuple[float, float]:
@@ -223,17 +261,22 @@ def _draw_frame(
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    axes.margins(x=0.04)
     axes.tick_params(axis="x", length=2.5)
     axes.set_xlabel("   ".join(part for part in (name, better) if part), parse_math=False)
     low, high = _reach(rows)
     _limit(axes, low, high)
     if (rows["status"] != "ok").any() or rows["value"].isna().any():
         axes.annotate(
-            "hollow: not scored; right of the axis: no value, or off the scale", (1.0, 0.0),
-            xycoords="axes fraction", xytext=(0, -26), textcoords="offset points",
-            ha="right", va="top", fontsize=5.5, color=MUTED,
-        )  # fmt: skip
+            "hollow: not scored; right of the axis: no value, or off the scale",
+            (1.0, 0.0),
+            xycoords="axes fraction",
+            xytext=(0, -26),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize=5.5,
+            color=MUTED,
+        )
 
 
 def _limit(axes: Axes, low: float, high: float) -> None:

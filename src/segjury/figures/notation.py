@@ -22,7 +22,7 @@ _DECIMALS = {
     "confidence": 3,
 }
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degrees": "degrees", "deg": "degrees"}
-NONE = "–"
+NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 
 
 def decimals(metric: str, values: Iterable[float]) -> int:
@@ -40,7 +40,7 @@ def number(value: float, digits: int) -> str:
     text = f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")
-    return text.replace("-", "−")
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def rank(value: float) -> str:

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.transforms import offset_copy
 from numpy.typing import NDArray
 
-from segjury.figures.slices import Mask, Slice, choose_slice, contours, to_lps
-from segjury.figures.style import (
-    PAGE_WIDTH_IN,
-    method_colours,
-    method_markers,
-    plain,
-    styled,
-    wrapped,
+from segjury.figures.slices import Mask, choose_slice, to_lps
+from segjury.figures.style import PAGE_WIDTH_IN, method_colours, method_markers, plain, styled
+from segjury.figures.tiles import (
+    BACKGROUND,
+    PREDICTION_COLOUR,
+    flat,
+    grey,
+    method_tile,
+    name_tile,
+    rater_colour,
+    rater_tile,
+    short,
+    vessel_colour,
 )
 from segjury.volume import IDENTITY, Direction, Triple
 
-WINDOW_HU = (-160.0, 240.0)  # soft tissue: level 40, width 400
-RATER_COLOURS = ("#ffffff", "#ffd166", "#7ee0b5", "#8ecbff", "#ff9fb2", "#d9b3ff", "#c9d36b")
-VESSEL_COLOURS = {
-    "PORTA": "#3d8fd1",
-    "SMV": "#33c1ff",
-    "AORTA": "#e4572e",
-    "CELIAC TRUNK": "#ffa630",
-    "SMA": "#ff7bac",
-}
-PREDICTION_COLOUR = "#fff04d"
-_BACKGROUND = "#3a3d42"
 _GAP_IN = 0.06
 _NAME_IN = 0.17  # room above a tile for a name of one line, and for each line more
 _LINE_IN = 0.11
 _TITLE_IN = 0.22
 _LEGEND_IN = 0.46
+_Entry = tuple[str, str, Literal["-", "--"]]  # label, colour and line of a legend
 
 
 def case_panel(
@@ -68,28 +60,24 @@ def case_panel(
     def cut(array: NDArray[Any]) -> NDArray[Any]:
         return view.cut(to_lps(array, direction))
 
-    ground = _grey(cut(image)) if image is not None else _flat(view)
+    ground = grey(cut(image)) if image is not None else flat(view)
     drawn = {name: cut(mask).astype(bool) for name, mask in raters.items()}
     tubes = {name: cut(mask).astype(bool) for name, mask in vessels.items()}
+    shares = probabilities or {}
     names = sorted({*predictions, *everyone})
     colours, markers = method_colours(names), method_markers(names)
-    lines = max((_short(name).count("\n") for name in predictions), default=0)
+    lines = max((short(name).count("\n") for name in predictions), default=0)
     layout = _Layout.of(
         len(predictions), name_in=_NAME_IN + lines * _LINE_IN, top_in=_TITLE_IN if title else 0.0
     )
     with styled():
         figure = Figure(figsize=(layout.width_in, layout.height_in))
-        _rater_tile(layout.raters(figure), view, ground, tubes, drawn)
+        rater_tile(layout.raters(figure), view, ground, tubes, drawn)
         for index, (method, mask) in enumerate(predictions.items()):
             axes = layout.method(figure, index)
-            veil = cut(probabilities[method]) if method in (probabilities or {}) else None
-            _show(axes, view, _blended(ground, tubes, veil))
-            _draw_vessels(axes, view, tubes)
-            _draw(axes, view, _majority(drawn), "white", 0.7, "majority of raters", dash=(3, 2))
-            _draw(
-                axes, view, cut(mask).astype(bool), PREDICTION_COLOUR, 1.3, f"prediction {method}"
-            )
-            _name(axes, method, colours[method], markers[method])
+            veil = cut(shares[method]) if method in shares else None
+            method_tile(axes, view, ground, tubes, drawn, cut(mask).astype(bool), veil)
+            name_tile(axes, method, colours[method], markers[method])
         _legends(figure, layout, list(raters), tubes)
         if title:
             figure.text(
@@ -153,174 +141,46 @@ class _Layout:
         )
 
 
-# ---- tiles ---------------------------------------------------------------------------------
-
-
-def _rater_tile(
-    axes: Axes,
-    view: Slice,
-    ground: NDArray[Any],
-    tubes: Mapping[str, Mask],
-    drawn: Mapping[str, Mask],
-) -> None:
-    _show(axes, view, ground)
-    _draw_vessels(axes, view, tubes)
-    for index, (name, mask) in enumerate(drawn.items()):
-        _draw(axes, view, mask, rater_colour(index), 1.2, f"rater {name}")
-    _orient(axes, view)
-    axes.set_title("Raters", loc="left", fontsize=6.5, pad=3)
-
-
-def rater_colour(index: int) -> str:
-    """The colour of the rater at this place."""
-    return RATER_COLOURS[index % len(RATER_COLOURS)]
-
-
-def vessel_colour(name: str, index: int) -> str:
-    """The colour of a vessel: fixed for the known ones, by its place for others."""
-    return VESSEL_COLOURS.get(name, list(VESSEL_COLOURS.values())[index % len(VESSEL_COLOURS)])
-
-
-def _grey(slice_hu: NDArray[Any]) -> NDArray[Any]:
-    low, high = WINDOW_HU
-    level = np.clip((slice_hu.astype(float) - low) / (high - low), 0, 1)
-    return np.repeat(np.nan_to_num(level)[..., None], 3, axis=2)
-
-
-def _flat(view: Slice) -> NDArray[Any]:
-    return np.tile(np.array(to_rgb(_BACKGROUND)), (*view.shape, 1))
-
-
-def _blended(
-    ground: NDArray[Any], tubes: Mapping[str, Mask], veil: NDArray[Any] | None
-) -> NDArray[Any]:
-    """The ground under a veil of probability, with the vessels tinted."""
-    picture = ground
-    layers = [(PREDICTION_COLOUR, 0.4 * np.clip(veil, 0, 1))] if veil is not None else []
-    layers += [
-        (vessel_colour(name, i), 0.35 * tube) for i, (name, tube) in enumerate(tubes.items())
-    ]
-    for colour, opacity in layers:
-        weight = opacity[..., None]
-        picture = picture * (1 - weight) + np.array(to_rgb(colour)) * weight
-    return picture
-
-
-def _show(axes: Axes, view: Slice, picture: NDArray[Any]) -> None:
-    axes.imshow(
-        picture.transpose(1, 0, 2), origin="upper", extent=view.extent_mm, aspect="equal",
-        interpolation="bilinear",
-    )  # fmt: skip
-    axes.set_anchor("NW")
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set_visible(False)
-
-
-def _draw_vessels(axes: Axes, view: Slice, tubes: Mapping[str, Mask]) -> None:
-    for index, (name, mask) in enumerate(tubes.items()):
-        _draw(axes, view, mask, vessel_colour(name, index), 0.9, f"vessel {name}")
-
-
-def _draw(
-    axes: Axes,
-    view: Slice,
-    mask: Mask,
-    colour: str,
-    width: float,
-    label: str,
-    dash: tuple[float, float] | None = None,
-) -> None:
-    lines = LineCollection(
-        contours(view, mask), colors=colour, linewidths=width, label=label,
-        linestyles=[(0, dash)] if dash else "solid", joinstyle="round",
-    )  # fmt: skip
-    axes.add_collection(lines, autolim=False)
-
-
-def _majority(drawn: Mapping[str, Mask]) -> Mask:
-    if not drawn:
-        return np.zeros((1, 1), bool)
-    share: Mask = np.mean(list(drawn.values()), axis=0)
-    return share > 0.5
-
-
-def _short(method: str) -> str:
-    return wrapped(method, width=23)
-
-
-def _name(axes: Axes, method: str, colour: str, marker: str) -> None:
-    """The method's name above its tile, with its colour and marker before it."""
-    text = _short(method)
-    figure = axes.get_figure(root=True)
-    above = offset_copy(axes.transAxes, fig=figure, x=9, y=3, units="points")
-    axes.text(
-        0, 1, text, transform=above, va="bottom", fontsize=6.5, linespacing=1.0, parse_math=False
-    )
-    middle = 6.2 + 7.6 * text.count("\n")
-    before = offset_copy(axes.transAxes, fig=figure, x=3.5, y=middle, units="points")
-    axes.add_artist(
-        Line2D(
-            [0],
-            [1],
-            transform=before,
-            marker=marker,
-            color=colour,
-            markersize=4.5,
-            markeredgewidth=0,
-            linestyle="",
-            clip_on=False,
-            label=f"mark {method}",
-        )  # fmt: skip
-    )
-
-
-def _orient(axes: Axes, view: Slice, length_mm: float = 20.0) -> None:
-    """A scale bar, and where anterior and the patient's left are."""
-    left, right, bottom, top = view.extent_mm
-    x, y = left + 0.05 * (right - left), bottom + 0.05 * (top - bottom)
-    axes.plot([x, x + length_mm], [y, y], color="white", linewidth=1.6, solid_capstyle="butt")
-    axes.text(
-        x + length_mm / 2, y + 0.015 * (top - bottom), f"{length_mm:g} mm",
-        color="white", ha="center", va="bottom", fontsize=6,
-    )  # fmt: skip
-    axes.text(
-        0.5, 0.985, "A", transform=axes.transAxes, color="white", ha="center", va="top",
-        fontsize=6.5,
-    )  # fmt: skip
-    axes.text(
-        0.985, 0.5, "L", transform=axes.transAxes, color="white", ha="right", va="center",
-        fontsize=6.5,
-    )  # fmt: skip
-
-
 def _legends(
     figure: Figure, layout: _Layout, raters: Sequence[str], tubes: Mapping[str, Mask]
 ) -> None:
     """Raters below their tile; what the other tiles show right of that."""
-    drawn = [(name, rater_colour(i), "-") for i, name in enumerate(raters)]
-    seen = [(n, vessel_colour(n, i), "-") for i, (n, t) in enumerate(tubes.items()) if t.any()]
+    drawn: list[_Entry] = [(name, rater_colour(i), "-") for i, name in enumerate(raters)]
+    seen: list[_Entry] = [
+        (n, vessel_colour(n, i), "-") for i, (n, t) in enumerate(tubes.items()) if t.any()
+    ]
     if not layout.methods:
         _legend(figure, drawn + seen, 0.0, 4)
         return
-    others = [("prediction", PREDICTION_COLOUR, "-"), ("majority of raters", "white", "--")]
+    others: list[_Entry] = [
+        ("prediction", PREDICTION_COLOUR, "-"),
+        ("majority of raters", "white", "--"),
+    ]
     middle = 2 * (layout.tile_in + _GAP_IN) / layout.width_in
     _legend(figure, drawn, 0.0, 3)
     _legend(figure, others + seen, middle, 4 if layout.columns > 4 else 3)
 
 
-def _legend(
-    figure: Figure, entries: Sequence[tuple[str, str, str]], left: float, columns: int
-) -> None:
+def _legend(figure: Figure, entries: Sequence[_Entry], left: float, columns: int) -> None:
     if not entries:
         return
+    handles: list[Artist] = [
+        Line2D([], [], color=colour, linestyle=style, linewidth=1.6, label=plain(name))
+        for name, colour, style in entries
+    ]
     legend = figure.legend(
-        handles=[
-            Line2D([], [], color=colour, linestyle=style, linewidth=1.6, label=plain(name))
-            for name, colour, style in entries
-        ],
-        loc="lower left", bbox_to_anchor=(left, 0.0), borderaxespad=0.0,
-        ncols=min(columns, len(entries)), fontsize=6.5, handlelength=1.8, columnspacing=1.2,
-        facecolor=_BACKGROUND, edgecolor=_BACKGROUND, labelcolor="white", framealpha=1.0,
-    )  # fmt: skip
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(left, 0.0),
+        borderaxespad=0.0,
+        ncols=min(columns, len(entries)),
+        fontsize=6.5,
+        handlelength=1.8,
+        columnspacing=1.2,
+        facecolor=BACKGROUND,
+        edgecolor=BACKGROUND,
+        labelcolor="white",
+        framealpha=1.0,
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)

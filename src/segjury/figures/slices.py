@@ -29,7 +29,7 @@ class Slice:
     spacing_mm: tuple[float, float]
 
     def cut(self, array: NDArray[Any]) -> NDArray[Any]:
-        """This part of a volume: axes x, y."""
+        """Take this part of a volume: axes x, y."""
         return array[self.x, self.y, self.z]
 
     @property

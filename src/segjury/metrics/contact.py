@@ -32,8 +32,10 @@ SLAB_SECTIONS = 3
 STEPS_PER_VOXEL = 2
 STEP_VOXELS = 0.999 / STEPS_PER_VOXEL  # a hair less, so that no sample falls between two voxels
 SMALLEST_SHARE = 0.01  # of the largest component: smaller ones are specks, not vessel
-WORKING_VOXELS_PER_RADIUS = 4.0  # resolution at which the skeleton is taken
+WORKING_VOXELS_PER_RADIUS = 4.0  # resolution at which paths are searched, within these limits:
 MOST_WORKING_VOXELS = 2e6
+MOST_WORKING_VOXELS_PER_VOXEL = 8.0
+SMOOTHING_RADII = 0.2  # sigma, before paths are searched
 
 
 @dataclass(frozen=True)
@@ -173,13 +175,13 @@ def vessel_sections(
 ) -> VesselSections:
     """Cut a vessel into cross-sections perpendicular to its centreline.
 
-    The centreline is the skeleton's longest path and every branch longer than its own diameter
-    outside its parent, smoothed, centred in the sections and extended to the vessel's ends. All
-    components of at least 1 % of the largest one are cut; one too short for a path (a single
-    voxel, a blob) gets the straight line along its principal axis, and if it has none, the
-    angle is that of an arbitrary axis. Cavities count as vessel. At the border of the volume
-    there is nothing outside to touch, so only the wall voxel is looked at. `reach_voxels` is how
-    far outside the wall a lesion still counts as touching.
+    The centreline runs along the middle of the lumen from end to end, and along every branch
+    longer than 1.5 of its own diameters and than the radius of its parent. All components of at
+    least 1 % of the largest one are cut. One shorter than two diameters (a single voxel, a blob)
+    gets a straight line along its principal axis; if it has none, the axis is arbitrary.
+    Cavities count as vessel. At the border of the volume there is nothing outside to touch, so
+    only the wall voxel is looked at. `reach_voxels` is how far outside the wall a lesion still
+    counts as touching.
     """
     return _sections(vessel, nonzero_voxels(vessel), spacing_mm, directions, reach_voxels)
 
@@ -308,8 +310,8 @@ def _own_wall(
 ) -> Bools:
     """Which directions end on the section's own wall, not down the lumen of another branch.
 
-    A wall belongs to the section when the centreline point nearest to it is within one (median)
-    radius of the section's centre.
+    A wall belongs to the section when the centreline point nearest to it lies within one
+    (median) radius of the section's centre, or within half the wall's distance from it.
     """
     from scipy.spatial import cKDTree
 
@@ -321,24 +323,23 @@ def _own_wall(
         wall_mm = centre_mm[section] + steps_out * spacing
         nearest = centre_mm[cKDTree(centre_mm).query(wall_mm)[1]]
         away = np.linalg.norm(nearest - centre_mm[section], axis=1)
-        own[section, direction] = away <= typical[section]
+        own[section, direction] = away <= np.maximum(
+            typical[section], radius_mm[section, direction] / 2
+        )
     return own
 
 
 @dataclass(frozen=True)
 class _Path:
-    """A path along the skeleton, with the distance to the wall.
+    """A path along the lumen, with the distances to the wall.
 
-    A branch starts inside its parent and is on its own from `clear_mm` off its first point.
+    A branch starts inside its parent and is on its own from point number `clear`.
     """
 
     points_mm: Floats  # (n, 3)
-    radius_mm: Floats  # (n,)
-    clear_mm: float  # 0 when both ends are free
-
-    @property
-    def branch(self) -> bool:
-        return self.clear_mm > 0
+    radius_mm: Floats  # (n,), to the nearest wall
+    breadth_mm: Floats  # (n,), to the farthest wall across, branches aside
+    clear: int  # 0 when both ends are free
 
 
 @dataclass(frozen=True)
@@ -353,7 +354,7 @@ def _centrelines(mask: Bools, spacing: Floats) -> list[_Line]:
     """The lines along every branch, and a straight one through each component without a branch."""
     from scipy import ndimage
 
-    paths = _skeleton_paths(mask, spacing)
+    paths = _lumen_paths(mask, spacing)
     lines = [line for path in paths if (line := _centreline(path, mask, spacing))]
     components, count = ndimage.label(mask, np.ones((3, 3, 3)))
     done = {int(components[_voxel(line.centre_mm[0], spacing)]) for line in lines}
@@ -361,72 +362,123 @@ def _centrelines(mask: Bools, spacing: Floats) -> list[_Line]:
     return lines + [_principal_axis(components == k, spacing) for k in sorted(left)]
 
 
-def _skeleton_paths(mask: Bools, spacing: Floats) -> list[_Path]:
-    """The longest path of the skeleton and its branches, without spurs."""
-    from scipy import ndimage
-    from scipy.sparse import csgraph, csr_array
+def _lumen_paths(mask: Bools, spacing: Floats) -> list[_Path]:
+    """Paths along the middle of the lumen that together reach every part of the vessel.
+
+    From the end of the vessel, the way to the farthest voxel that no path covers yet, through
+    the widest lumen, until none is left that is long enough (after TEASAR: Sato et al., Pacific
+    Graphics 2000). Thinning to a skeleton is not used: it can eat up whole branches.
+    """
+    from scipy.sparse import csgraph
     from scipy.spatial import cKDTree
-    from skimage.morphology import skeletonize
 
     working, voxel_mm, origin_mm = _isotropic(mask, spacing)
-    node = np.argwhere(skeletonize(working))
-    if len(node) < 2:
-        return []
-    outside = np.argwhere(ndimage.binary_dilation(working) & ~working)
-    radius = np.asarray(cKDTree(outside).query(node)[0]) * voxel_mm
-    points = node * voxel_mm + origin_mm
-    a, b = cKDTree(node).query_pairs(1.8, output_type="ndarray").T  # 26 neighbours
-    length = np.linalg.norm(points[a] - points[b], axis=1)
-    graph = csr_array((length, (a, b)), shape=(len(node), len(node)))
-
+    node, radius, length, cost = _voxel_graph(working)
     paths: list[_Path] = []
-    taken = np.zeros(len(node), bool)
-    _, part = csgraph.connected_components(graph, directed=False)
+    if not len(node):
+        return paths
+    covered, taken = np.zeros((2, len(node)), bool)
+    _, part = csgraph.connected_components(length, directed=False)
     for k in np.argsort(-np.bincount(part), kind="stable"):
-        end = _farthest_path(graph, np.flatnonzero(part == k)[:1], part == k)[0]
-        way = _farthest_path(graph, np.array([end]), part == k)
-        while len(way) > 1:
-            path = _vessel_path(points[way[::-1]], radius[way[::-1]], paths)
-            paths += [path] if path else []
-            taken[way] = True
-            way = _farthest_path(graph, np.flatnonzero(taken), part == k)
+        root = _distances(length, int((part == k).argmax()), part == k).argmax()
+        away = _distances(length, int(root), part == k)
+        _, before = csgraph.dijkstra(cost, indices=np.asarray(root), return_predecessors=True)
+        while (away[~covered] >= 0).any():
+            way = _trace(before, int(np.where(covered, -1.0, away).argmax()), taken)
+            clear = ~covered[way]
+            if _is_vessel(node[way], radius[way], clear, first=not taken[way[0]]):
+                taken[way] = True
+                reach = _reach(node[way], radius[way], working)
+                middle = node[way] * voxel_mm + origin_mm
+                start = int(clear.argmax())
+                paths.append(_Path(middle, radius[way] * voxel_mm, reach * voxel_mm, start))
+                reach = 1.2 * reach + 0.5
+            else:
+                way = way[clear]
+                reach = np.full(len(way), 2 * radius[way].max())
+            distance, nearest = cKDTree(node[way]).query(node)
+            covered |= distance <= reach[nearest]
     return paths
 
 
-def _farthest_path(graph: Any, sources: Ints, allowed: Bools) -> list[int]:
-    """Nodes from the one farthest from the sources back to the nearest source."""
+def _voxel_graph(working: Bools) -> tuple[Floats, Floats, Any, Any]:
+    """Voxels of a mask, their distance to the wall, and two graphs of their 26 neighbours.
+
+    Edges of the first graph are lengths (in voxels), of the second costs: low in the middle.
+    """
+    from scipy import ndimage
+    from scipy.sparse import csr_array
+    from scipy.spatial import cKDTree
+
+    node = np.argwhere(working)
+    if not len(node):
+        return np.empty((0, 3)), np.empty(0), csr_array((0, 0)), csr_array((0, 0))
+    outside = np.argwhere(ndimage.binary_dilation(working) & ~working)
+    radius = np.asarray(cKDTree(outside).query(node)[0]) - 0.5
+    number = np.full(working.size, -1, np.int32)
+    place = np.flatnonzero(working)
+    number[place] = np.arange(len(node))
+    offset = np.delete(np.indices((3, 3, 3)).reshape(3, -1).T - 1, 13, axis=0)
+    strides = np.array([working.shape[1] * working.shape[2], working.shape[2], 1])
+    other = number[place[:, None] + offset @ strides]
+    edge = other >= 0
+    ends = (other[edge], np.concatenate([[0], edge.sum(axis=1).cumsum()]))
+    length = np.broadcast_to(np.linalg.norm(offset, axis=1), edge.shape)
+    cost = length / radius[:, None] ** 2
+    shape = (len(node), len(node))
+    return (
+        node.astype(float),
+        radius,
+        csr_array((length[edge], *ends), shape),
+        csr_array((cost[edge], *ends), shape),
+    )
+
+
+def _distances(graph: Any, source: int, allowed: Bools) -> Floats:
+    """Length of the shortest way from the source within the mask, -1 where not allowed."""
     from scipy.sparse import csgraph
 
-    distance, before, _ = csgraph.dijkstra(
-        graph, directed=False, indices=sources, min_only=True, return_predecessors=True
-    )
-    way = [int(np.where(allowed, distance, -1.0).argmax())]
-    while before[way[-1]] >= 0:
+    return np.where(allowed, csgraph.dijkstra(graph, indices=np.asarray(source)), -1.0)
+
+
+def _trace(before: NDArray[Any], end: int, taken: Bools) -> Ints:
+    """The nodes from a taken one (or the root) to `end`."""
+    way = [end]
+    while before[way[-1]] >= 0 and not taken[way[-1]]:
         way.append(int(before[way[-1]]))
-    return way
+    return np.array(way[::-1])
 
 
-def _vessel_path(points_mm: Floats, radius_mm: Floats, others: list[_Path]) -> _Path | None:
-    """The path if it is long enough to be vessel rather than a spur of the skeleton.
+def _is_vessel(points: Floats, radius: Floats, clear: Bools, *, first: bool) -> bool:
+    """Whether a way is long enough to be vessel rather than a bump of the wall.
 
-    The first path must be longer than its radius. A later one counts from where it leaves the
-    lumen of the `others` (a quarter beyond the balls inscribed along them; a spur ends there or
-    in a bump of the wall) and must be longer than three of its own radii and most of theirs.
+    The first in a component must be longer than two diameters. A branch counts from where it is
+    `clear` of the lumen of its parent, and must be longer than 1.5 of its own diameters and than
+    the parent's radius.
     """
-    length = _arc_length(points_mm)
-    if not others:
-        return _Path(points_mm, radius_mm, 0.0) if length[-1] >= np.median(radius_mm) else None
-    centre = np.concatenate([path.points_mm for path in others])
-    ball = np.concatenate([path.radius_mm for path in others])
-    depth = np.linalg.norm(points_mm[:, None] - centre, axis=2) / ball
-    clear = depth.min(axis=1) > 1.25
-    if not clear.any():
-        return None
-    first = int(clear.argmax())
-    parent = float(ball[depth[first].argmin()])
-    if length[-1] - length[first] < max(3 * float(np.median(radius_mm[clear])), 0.75 * parent):
-        return None
-    return _Path(points_mm, radius_mm, float(np.linalg.norm(points_mm[first] - points_mm[0])))
+    extent = _arc_length(points[int(clear.argmax()) :])[-1]
+    if first:
+        return bool(extent >= 4 * radius.max())
+    return bool(extent >= max(3 * np.median(radius[clear]), radius[0]))
+
+
+def _reach(points: Floats, radius: Floats, working: Bools) -> Floats:
+    """How far the lumen around each point of a path reaches across it, without branches."""
+    smooth = _smoothed(points, float(np.median(radius)))
+    rays = _rays(smooth, _tangents(smooth), np.ones(3), COARSE_DIRECTIONS)
+    across = _march(working, rays) * np.linalg.norm(rays.step, axis=-1)
+    return np.maximum(_breadth(across, 1.0), radius)
+
+
+def _breadth(radius: Floats, interval: float) -> Floats:
+    """The longest ray of each section, as a running median along about two diameters.
+
+    What reaches farther only for a short way is a branch, not the breadth of a flattened vessel.
+    """
+    from scipy import ndimage
+
+    window = 2 * int(np.ceil(2 * np.median(radius) / interval)) + 1
+    return np.asarray(ndimage.median_filter(radius.max(axis=1), window, mode="nearest"))
 
 
 def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
@@ -437,7 +489,8 @@ def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
     # Volume over surface is half a cylinder's radius; voxel faces overstate the surface by 4/pi.
     radius = 8 / np.pi * np.count_nonzero(mask) / sum(faces)
     extent = np.array(mask.shape) * spacing
-    least = max(float(spacing.min()), (float(np.prod(extent)) / MOST_WORKING_VOXELS) ** (1 / 3))
+    most = min(MOST_WORKING_VOXELS, MOST_WORKING_VOXELS_PER_VOXEL * mask.size)
+    least = max(float(spacing.min()), float(np.prod(extent) / most) ** (1 / 3))
     voxel_mm = max(radius / WORKING_VOXELS_PER_RADIUS, least)
     shape = np.ceil(extent / voxel_mm).astype(int) + 2
     origin = ((np.array(mask.shape) - 1) * spacing - (shape - 1) * voxel_mm) / 2
@@ -448,9 +501,10 @@ def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
         output_shape=tuple(shape),
         order=1,
     )
-    # A rough wall would give the skeleton spurs, so it is smoothed, thin vessels less.
-    smooth = ndimage.gaussian_filter(resampled, radius / WORKING_VOXELS_PER_RADIUS / voxel_mm)
-    return smooth > 0.45, voxel_mm, origin  # a little under a half keeps thin vessels whole
+    # A rough wall would look like branches, so it is smoothed, thin vessels less.
+    smooth = ndimage.gaussian_filter(resampled, SMOOTHING_RADII * radius / voxel_mm)
+    # A little under a half keeps thin vessels whole.
+    return np.pad(smooth > 0.45, 1), voxel_mm, origin - voxel_mm
 
 
 def _principal_axis(mask: Bools, spacing: Floats) -> _Line:
@@ -473,29 +527,33 @@ def _centreline(path: _Path, mask: Bools, spacing: Floats) -> _Line | None:
         points = _pulled_inside(points, mask, spacing)
         points = _recentred(points, _tangents(points), mask, spacing)
         points = _smoothed(_resampled(points, interval), radius / interval / 2)
-    points = _extended(
-        points, _end_directions(points, radius, interval), mask, spacing, path.branch
-    )
-    if path.branch:
-        points = points[np.linalg.norm(points - path.points_mm[0], axis=1) > path.clear_mm]
+    ends = _end_directions(points, radius, interval)
+    points = _extended(points, ends, mask, spacing, branch=path.clear > 0)
+    if path.clear:
+        from_parent = np.linalg.norm(points - path.points_mm[0], axis=1)
+        clear_mm = np.linalg.norm(path.points_mm[path.clear] - path.points_mm[0])
+        points = points[from_parent > clear_mm]
     if len(points) < 2:
         return None
     return _Line(_pulled_inside(points, mask, spacing), _tangents(points))
 
 
 def _without_hooks(path: _Path) -> Floats:
-    """The path without the last bit of its free ends, where a skeleton runs into a corner."""
-    length = _arc_length(path.points_mm)
-    typical = float(np.median(path.radius_mm))
-    wide = path.radius_mm >= 0.85 * typical
-    from_start = wide | (length > 1.5 * typical) | path.branch
-    from_end = wide | (length[-1] - length > 1.5 * typical)
-    kept = path.points_mm[from_start.argmax() : len(wide) - from_end[::-1].argmax()]
-    return kept if len(kept) > 1 else path.points_mm
+    """The path without the last bit of its free ends, where it runs into a corner."""
+    points, breadth = path.points_mm, path.breadth_mm
+    first = 0 if path.clear else _hook(points, breadth)
+    last = len(points) - _hook(points[path.clear :][::-1], breadth[path.clear :][::-1])
+    return points[first:last] if last - first > 1 else points
+
+
+def _hook(points_mm: Floats, breadth_mm: Floats) -> int:
+    """Number of points near the start: from a corner, 1.4 radii lead back to the middle."""
+    breadth_mm = np.minimum(breadth_mm, np.median(breadth_mm))
+    return int((np.linalg.norm(points_mm - points_mm[0], axis=1) > 1.4 * breadth_mm).argmax())
 
 
 def _extended(
-    points: Floats, directions: Floats, mask: Bools, spacing: Floats, branch: bool = False
+    points: Floats, directions: Floats, mask: Bools, spacing: Floats, *, branch: bool = False
 ) -> Floats:
     """The line drawn on straight from its two ends until shortly before it leaves the mask.
 
@@ -525,7 +583,8 @@ def _recentred(points: Floats, tangent: Floats, mask: Bools, spacing: Floats) ->
     step_mm = rays.step * spacing
     size_mm = np.linalg.norm(step_mm, axis=-1)
     radius = (_march(mask, rays) + 0.5) * size_mm
-    radius = np.minimum(radius, 1.5 * np.median(radius, axis=1, keepdims=True))
+    interval = float(np.prod(spacing) ** (1 / 3))
+    radius = np.minimum(radius, _breadth(radius, interval)[:, None])
     moment = (radius**3 / size_mm)[..., None] * step_mm
     moved = points + 2 / 3 * moment.sum(axis=1) / (radius**2).sum(axis=1)[:, None]
     return np.where(_inside(moved, mask, spacing)[:, None], moved, points)

@@ -8,6 +8,7 @@ voxel count times the voxel volume tends to them as the spacing shrinks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +60,7 @@ def tube(shape: Shape, spacing_mm: Triple, points_mm: ArrayLike, radius_mm: floa
     """
     points = np.asarray(points_mm, float)
     mask = np.zeros(shape, bool)
-    for start, end in zip(points[:-1], points[1:], strict=True):
+    for start, end in pairwise(points):
         mask |= _near_segment(shape, spacing_mm, start, end, radius_mm)
     return mask
 
@@ -91,7 +92,7 @@ def annular_sector(
 def _offsets_mm(shape: Shape, spacing_mm: Triple, centre_mm: Sequence[float]) -> list[Array]:
     """Distance from the centre along each axis, shaped to broadcast against the others."""
     axes = [
-        np.arange(count) * step - middle
+        np.asarray(np.arange(count) * step - middle, np.float64)
         for count, step, middle in zip(shape, spacing_mm, centre_mm, strict=True)
     ]
     return [axes[0][:, None, None], axes[1][None, :, None], axes[2][None, None, :]]

@@ -29,7 +29,7 @@ from segjury.phantoms.anatomy import (
 )
 from segjury.phantoms.characters import cast, simulate_method
 from segjury.phantoms.fields import Box, Field, box_between, smooth_noise, subgrid
-from segjury.phantoms.raters import PANEL, Mask, draw
+from segjury.phantoms.raters import PANEL, Mask, Noise, draw
 from segjury.volume import Grid, Triple, Volume
 
 Shape = tuple[int, int, int]
@@ -40,10 +40,10 @@ SMALLEST_SPACING_MM = (0.6, 0.6, 0.8)
 CENTRE_MM = (2.0, 2.0, 8.0)
 BORDER_VOXELS = 22  # kept around the lesions: calibration is scored that far out
 
-AMBIGUITY = ((0.1, 0.25), (0.35, 0.5), (0.58, 0.72), (0.78, 0.9), (0.92, 1.0))
+AMBIGUITY = ((0.1, 0.28), (0.38, 0.54), (0.62, 0.76), (0.8, 0.92), (0.92, 1.0))
 HOPELESS = 4  # the last of them
 CONTACT_DEG = ((-12.0, -5.0), (30.0, 100.0), (110.0, 180.0), (190.0, 270.0), (290.0, 360.0))
-CAMPS = ((0, 0, 0, 1, 2), (0, 0, 1, 1, 2), (0, 1, 0, 1, 1), (0, 0, 1, 0, 2), (1, 0, 0, 2, 1))
+CAMPS = ((0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 0, -1, 1, 2), (-1, 0, 1, 0, 2), (1, -1, 0, 0, 2))
 
 _BLOCK, _ANATOMY, _RATERS, _IMAGE, _METHODS = 1, 2, 3, 4, 5  # independent streams of a case
 
@@ -179,14 +179,19 @@ def _region(grid: Grid, anatomy: Anatomy, lesions: list[Lesion]) -> Box:
 
 
 def _panel(phis: list[Field], part: Grid, plan: Plan, rng: np.random.Generator) -> list[Mask]:
-    """What the five raters draw; in a hopeless case they fall into camps."""
-    camps = np.zeros(len(PANEL), int)
+    """What the five raters draw; in a hopeless case they fall into camps.
+
+    A camp is the number of the finding its raters take for the lesion; -1 takes the first two.
+    """
+    seen = [phis[0]] * len(PANEL)
     if plan.hopeless:
-        camps = np.minimum(CAMPS[rng.integers(len(CAMPS))], len(phis) - 1)
-    shared = smooth_noise(part, 14.0, rng)
+        camps = CAMPS[rng.integers(len(CAMPS))]
+        both = np.maximum(phis[0], phis[min(1, len(phis) - 1)])
+        seen = [both if camp < 0 else phis[min(camp, len(phis) - 1)] for camp in camps]
+    shared = smooth_noise(part, Noise.length_mm, rng)
     return [
-        draw(phis[camp], part, rater, ambiguity=plan.ambiguity, shared=shared, rng=rng)
-        for rater, camp in zip(PANEL, camps, strict=True)
+        draw(phi, part, rater, ambiguity=plan.ambiguity, shared=shared, rng=rng)
+        for phi, rater in zip(seen, PANEL, strict=True)
     ]
 
 

@@ -44,6 +44,8 @@ class Noise:
     length_mm: float = 14.0
 
 
+USUAL_NOISE = Noise()
+
 PANEL = (
     Rater(bias_mm=0.4, error_mm=2.9, miss_rate=0.15),
     Rater(bias_mm=-0.9, error_mm=3.2, miss_rate=0.25),
@@ -62,16 +64,17 @@ def draw(
     ambiguity: float,
     shared: Field,
     rng: np.random.Generator,
-    noise: Noise = Noise(),
+    noise: Noise = USUAL_NOISE,
 ) -> Mask:
     """What one rater marks, given the latent signed distance and the noise all raters share."""
     level = rater.bias_mm + rng.normal(0, noise.level_mm * ambiguity)
     own = smooth_noise(grid, noise.length_mm, rng)
-    wander = ambiguity * (noise.shared_mm * shared + rater.error_mm * own)
+    wander = np.float32(ambiguity) * (noise.shared_mm * shared + rater.error_mm * own)
     seen = phi_mm
     if rng.random() < (rater.miss_rate + 0.5 * ambiguity) * ambiguity:
         seen = miss_part(phi_mm, grid, share=rng.uniform(0.1, 0.2 + 0.5 * ambiguity), rng=rng)
-    return without_specks(_never_empty(seen + wander + np.float32(level), phi_mm))
+    drawn = np.asarray(seen + wander + np.float32(level), np.float32)
+    return without_specks(_never_empty(drawn, phi_mm))
 
 
 def miss_part(phi_mm: Field, grid: Grid, *, share: float, rng: np.random.Generator) -> Field:
@@ -83,9 +86,10 @@ def miss_part(phi_mm: Field, grid: Grid, *, share: float, rng: np.random.Generat
     axes = axes_mm(grid)
     middle = [float(np.broadcast_to(axis, inside.shape)[inside].mean()) for axis in axes]
     beside = np.array(middle) + _BESIDE_MM * way / np.linalg.norm(way)
-    far = np.sqrt(sum((axis - b) ** 2 for axis, b in zip(axes, beside, strict=True)))
-    far = far.astype(np.float32)
-    return np.minimum(phi_mm, np.quantile(far[inside], 1 - share).astype(np.float32) - far)
+    squared = sum((axis - b) ** 2 for axis, b in zip(axes, beside, strict=True))
+    far = np.sqrt(np.asarray(squared, np.float32))
+    edge = np.float32(np.quantile(far[inside], 1 - share))
+    return np.asarray(np.minimum(phi_mm, edge - far))
 
 
 def without_specks(mask: Mask, *, smallest_share: float = 0.1) -> Mask:
@@ -98,7 +102,7 @@ def without_specks(mask: Mask, *, smallest_share: float = 0.1) -> Mask:
     return np.asarray((sizes >= smallest_share * sizes.max())[labels] & mask)
 
 
-def _never_empty(seen_mm: Field, phi_mm: Field, *, smallest_share: float = 0.02) -> Mask:
+def _never_empty(seen_mm: Field, phi_mm: Field, *, smallest_share: float = 0.1) -> Mask:
     """Where `seen_mm` > 0, or else its highest voxels: every rater was told there is a lesion."""
     mask = seen_mm > 0
     fewest = max(int(smallest_share * np.count_nonzero(phi_mm > 0)), 1)

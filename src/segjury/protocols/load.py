@@ -53,7 +53,7 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
     except ValidationError as error:
         problems = [_explain(problem, text) for problem in error.errors()]
         raise InputError(
-            "; ".join(problems), "See `segjury protocols` for the form", where
+            f"{where}: {'; '.join(problems)}", "See `segjury protocols NAME` for the form"
         ) from None
 
 

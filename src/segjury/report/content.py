@@ -57,8 +57,7 @@ def completed(scores: pd.DataFrame) -> pd.DataFrame:
     table = scores.copy()
     for name, default in {**_DEFAULTS, "reading": "given"}.items():
         table[name] = table[name].fillna(default) if name in table.columns else default
-    table["value"] = table["value"].astype(float)
-    return table
+    return table.astype({"method": str, "case": str, "value": float})
 
 
 def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
@@ -102,7 +101,9 @@ def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
     )
 
 
-def _others(print_board: Any, main: Leaderboard, others: Sequence[Leaderboard]) -> tuple[Board, ...]:
+def _others(
+    print_board: Any, main: Leaderboard, others: Sequence[Leaderboard]
+) -> tuple[Board, ...]:
     """The other readings' leaderboards in which any rank differs."""
     boards = (
         print_board(

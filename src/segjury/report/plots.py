@@ -35,9 +35,10 @@ def plots(
 
 
 def _caption(column: Column) -> str:
-    unit = f" in {column.unit}" if column.unit else ""
-    better = f"; {column.direction} is better" if column.direction else ""
-    return f"{column.title}{unit}{better}."
+    unit = f"In {column.unit}" if column.unit else ""
+    better = f"{column.direction} is better" if column.direction else ""
+    words = "; ".join(part for part in (unit, better) if part)
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 def _alt(scores: pd.DataFrame, found: Content, column: Column) -> str:

@@ -113,7 +113,7 @@ def _definition(column: Column, ranked: bool) -> Definition:
 
 def _bounds(bounds: tuple[float, float]) -> str:
     low, high = bounds
-    start = f"{low:g}" if math.isfinite(low) else "−∞"
+    start = f"{low:g}" if math.isfinite(low) else "\N{MINUS SIGN}∞"
     return f"{start} to {high:g}" if math.isfinite(high) else f"{start} and up"
 
 

@@ -34,6 +34,7 @@ class Plate:
     caption: str
     alt: str
     source: str
+    size_px: tuple[int, int]
     files: tuple[tuple[str, str], ...]
 
 
@@ -80,7 +81,8 @@ def _plate(picture: Illustration, folder: Path, taken: set[str]) -> tuple[Plate,
     source = f"data:{_MIME[picture.inline]};base64,{base64.b64encode(shown).decode()}"
     files = tuple((form.upper(), f"{folder.name}/{path.name}") for form, path in paths.items())
     texts = (plain(picture.title), plain(picture.caption), plain(picture.alt))
-    return Plate(*texts, source, files), list(paths.values())
+    width, height = (round(inches * 96) for inches in picture.figure.get_size_inches())
+    return Plate(*texts, source, (width, height), files), list(paths.values())
 
 
 def _free(name: str, taken: set[str]) -> str:

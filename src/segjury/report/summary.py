@@ -79,8 +79,8 @@ def _agreement(main: Leaderboard, others: Sequence[Leaderboard]) -> str:
     if not differing:
         same = "both" if len(others) == 1 else f"all {_WORDS[min(len(others) + 1, 9)]}"
         return f"The order is the same under {same} readings."
-    clauses = [_difference(main, board, f"under {plain(board.reading)}") for board in differing]
-    agreeing = [plain(board.reading) for board in others if board not in differing]
+    clauses = [f"under {plain(board.reading)}, {_difference(main, board)}" for board in differing]
+    agreeing = [plain(board.reading) for board in others if not moved(main, board)]
     rest = f"; under {' and '.join(agreeing)} it is the same" if agreeing else ""
     return f"The order depends on the reading: {'; '.join(clauses)}{rest}."
 
@@ -89,17 +89,16 @@ def _cohort(main: Leaderboard, name: str, board: Leaderboard, size: int, cases: 
     where = f"In the {plain(name)} cohort ({size} of {cases} cases)"
     if not moved(main, board):
         return f"{where} the order is the same."
-    return f"{where} the order changes: {_difference(main, board, '').strip()}."
+    return f"{where} the order changes: {_difference(main, board)}."
 
 
-def _difference(main: Leaderboard, board: Leaderboard, where: str) -> str:
-    first, changed = leaders(board), moved(main, board)
-    others = f"{len(changed)} of {len(board.position)} methods change position"
-    if first == leaders(main):
-        return f"{where} {_names(first)} still lead{'s' if len(first) == 1 else ''}, {others}"
+def _difference(main: Leaderboard, board: Leaderboard) -> str:
+    first, changed = leaders(board), len(moved(main, board))
+    others = f"{changed} of {len(board.position)} methods change{'s' * (changed == 1)} position"
     if len(first) > 1:
-        return f"{where} {_names(first)} share the first place, {others}"
-    return f"{where} {_names(first)} leads instead, {others}"
+        return f"{_names(first)} share the first place and {others}"
+    same = first == leaders(main)
+    return f"{_names(first)} {'still leads' if same else 'leads instead'} and {others}"
 
 
 def _names(methods: Sequence[str]) -> str:

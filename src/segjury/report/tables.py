@@ -154,11 +154,11 @@ def _row(
 
 
 def _cell(results: Leaderboard, method: str, column: Column, against: Leaderboard | None) -> Cell:
-    value = float(results.values.loc[method, column.key])
-    place = float(results.ranks.loc[method, column.key])
+    value = float(results.values[column.key][method])
+    place = float(results.ranks[column.key][method])
     before = None
     if against is not None and column.key in against.ranks and method in against.ranks.index:
-        before = float(against.ranks.loc[method, column.key])
+        before = float(against.ranks[column.key][method])
     return Cell(
         value=write_number(value, column.digits),
         rank=write_rank(place),

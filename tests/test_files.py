@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import struct
+
+import nibabel as nib
+import numpy as np
+import pytest
+import SimpleITK as sitk
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from segjury import files
+from segjury.errors import InputError, MissingInputError
+from segjury.volume import Grid, Volume
+
+GRID = Grid((5, 4, 3), (0.7, 0.8, 2.5), (10.0, -20.0, 30.0), ((0, 1, 0), (-1, 0, 0), (0, 0, 1)))
+VALUES = np.arange(60, dtype=np.int16).reshape(5, 4, 3)
+relaxed = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def save(path, array, *, dtype=None, affine=None):
+    nib.save(
+        nib.Nifti1Image(
+            array.astype(dtype or array.dtype), np.eye(4) if affine is None else affine
+        ),
+        path,
+    )
+
+
+# ---- formats -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
+def test_what_is_written_is_read_back(tmp_path, suffix):
+    path = tmp_path / f"volume{suffix}"
+    files.write_volume(path, Volume(VALUES, GRID))
+    read = files.read_volume(path)
+    np.testing.assert_array_equal(read.array, VALUES)
+    assert read.array.flags.f_contiguous
+    assert read.grid.shape == GRID.shape
+    np.testing.assert_allclose(read.grid.spacing_mm, GRID.spacing_mm, rtol=1e-6)
+    np.testing.assert_allclose(read.grid.origin_mm, GRID.origin_mm, rtol=1e-6)
+    np.testing.assert_allclose(read.grid.direction, GRID.direction, atol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
+def test_files_mean_the_same_to_simpleitk(tmp_path, suffix):
+    path = tmp_path / f"volume{suffix}"
+    files.write_volume(path, Volume(VALUES, GRID))
+    image = sitk.ReadImage(str(path))
+    np.testing.assert_array_equal(sitk.GetArrayFromImage(image), VALUES.T)
+    np.testing.assert_allclose(image.GetSpacing(), GRID.spacing_mm, rtol=1e-6)
+    np.testing.assert_allclose(image.GetOrigin(), GRID.origin_mm, rtol=1e-6)
+    np.testing.assert_allclose(np.reshape(image.GetDirection(), (3, 3)), GRID.direction, atol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
+def test_files_of_simpleitk_are_read_as_it_reads_them(tmp_path, suffix):
+    image = sitk.GetImageFromArray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    image.SetSpacing((1.5, 0.5, 3.0))
+    image.SetOrigin((5.0, 6.0, -7.0))
+    image.SetDirection((0, -1, 0, 1, 0, 0, 0, 0, 1))
+    sitk.WriteImage(image, str(tmp_path / f"v{suffix}"))
+    read = files.read_volume(tmp_path / f"v{suffix}")
+    np.testing.assert_array_equal(read.array, sitk.GetArrayFromImage(image).T)
+    np.testing.assert_allclose(read.grid.spacing_mm, (1.5, 0.5, 3.0), rtol=1e-6)
+    np.testing.assert_allclose(read.grid.origin_mm, (5.0, 6.0, -7.0), rtol=1e-6)
+    np.testing.assert_allclose(
+        np.array(read.grid.direction).ravel(), image.GetDirection(), atol=1e-6
+    )
+
+
+@relaxed
+@given(
+    array=hnp.arrays(
+        st.sampled_from([np.uint8, np.int16, np.int32, np.float32, np.float64, ">i2", ">f4"]),
+        hnp.array_shapes(min_dims=3, max_dims=3, max_side=6),
+        elements=st.integers(0, 100),
+    )
+)
+def test_nifti_of_nibabel_is_read_value_for_value(tmp_path, array):
+    image = nib.Nifti1Image(array.astype(array.dtype.newbyteorder("=")), np.diag([2, 3, 4, 1]))
+    image.set_data_dtype(array.dtype)
+    nib.save(image, tmp_path / "v.nii.gz")
+    read = files.read_volume(tmp_path / "v.nii.gz")
+    np.testing.assert_array_equal(read.array, array)
+    assert read.grid.spacing_mm == (2.0, 3.0, 4.0)
+
+
+def test_big_endian_and_scaled_nifti(tmp_path):
+    header = nib.Nifti1Header(endianness=">")
+    header.set_data_shape((3, 2, 2))
+    header.set_data_dtype(">i2")
+    header["scl_slope"], header["scl_inter"] = 0.5, 10
+    header["vox_offset"] = 352
+    header["magic"] = b"n+1"
+    values = np.arange(12, dtype=">i2")
+    (tmp_path / "v.nii").write_bytes(header.binaryblock + bytes(4) + values.tobytes())
+    read = files.read_volume(tmp_path / "v.nii")
+    np.testing.assert_array_equal(read.array.ravel(order="F"), np.arange(12) * 0.5 + 10)
+
+
+def test_nifti_2_and_a_trailing_axis_of_one(tmp_path):
+    image = nib.Nifti2Image(VALUES[..., None], np.eye(4))
+    nib.save(image, tmp_path / "v.nii.gz")
+    np.testing.assert_array_equal(files.read_volume(tmp_path / "v.nii.gz").array, VALUES)
+
+
+def test_gzip_in_several_members(tmp_path):
+    save(tmp_path / "v.nii", VALUES)
+    content = (tmp_path / "v.nii").read_bytes()
+    pieces = [content[:100], content[100:400], content[400:]]
+    (tmp_path / "v.nii.gz").write_bytes(b"".join(gzip.compress(piece) for piece in pieces))
+    np.testing.assert_array_equal(files.read_volume(tmp_path / "v.nii.gz").array, VALUES)
+
+
+def test_nnunet_probabilities(tmp_path):
+    p = np.random.default_rng(0).random((2, 3, 4, 5), dtype=np.float32)  # class, z, y, x
+    np.savez_compressed(tmp_path / "case.npz", probabilities=p)
+    read = files.read_nnunet_probability(tmp_path / "case.npz", 1, expected_shape=(5, 4, 3))
+    np.testing.assert_array_equal(read, p[1].T)
+
+
+# ---- masks and probabilities ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.float32, np.float64])
+def test_masks_of_any_type_are_the_same_mask(tmp_path, dtype):
+    mask = (VALUES % 3 == 0).astype(dtype)
+    save(tmp_path / "m.nii.gz", mask)
+    read = files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+    np.testing.assert_array_equal(read.voxels, np.flatnonzero(mask.ravel(order="F")))
+    assert (read.labels == 1).all()
+
+
+def test_floats_close_to_whole_numbers_are_rounded(tmp_path):
+    save(tmp_path / "m.nii.gz", np.where(VALUES > 30, 0.99999, 1e-7))
+    read = files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+    assert read.where(1).size == (VALUES > 30).sum()
+
+
+BAD_MASKS = {
+    "fractional": (np.where(VALUES > 30, 0.4, 0.0), "not whole numbers, e.g. 0.4"),
+    "0-255": (np.where(VALUES > 30, 255, 0), "unknown label 255, expected 0, 1"),
+    "NaN": (np.where(VALUES > 30, np.nan, 0.0), "not whole numbers, e.g. nan"),
+    "negative": (np.where(VALUES > 30, -1, 0), "unknown label -1"),
+}
+
+
+@pytest.mark.parametrize(("array", "message"), BAD_MASKS.values(), ids=BAD_MASKS)
+def test_bad_masks_are_refused(tmp_path, array, message):
+    save(tmp_path / "m.nii.gz", array, dtype=np.float64 if array.dtype == float else np.int16)
+    with pytest.raises(InputError, match=message):
+        files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+
+
+BAD_PROBABILITIES = {
+    "NaN": (np.where(VALUES > 30, np.nan, 0.5), "NaN"),
+    "0-255": (np.where(VALUES > 30, 255.0, 0.0), "from 0 to 255"),
+    "negative": (np.where(VALUES > 30, -0.1, 0.5), "from -0.1 to 0.5"),
+    "infinite": (np.where(VALUES > 30, np.inf, 0.5), "inf"),
+}
+
+
+@pytest.mark.parametrize(("array", "message"), BAD_PROBABILITIES.values(), ids=BAD_PROBABILITIES)
+def test_bad_probabilities_are_refused(tmp_path, array, message):
+    save(tmp_path / "p.nii.gz", array, dtype=np.float32)
+    with pytest.raises(InputError, match=message):
+        files.read_probability(tmp_path / "p.nii.gz")
+
+
+# ---- broken and lying files ----------------------------------------------------------------
+
+
+def nifti_claiming(shape, content=b""):
+    header = nib.Nifti1Header()
+    header.set_data_dtype(np.uint8)
+    header["dim"] = [len(shape), *shape, *[1] * (7 - len(shape))]
+    header["vox_offset"] = 352
+    header["magic"] = b"n+1"
+    return header.binaryblock + bytes(4) + content
+
+
+BROKEN = {
+    "empty.nii.gz": (b"", "empty file"),
+    "text.nii.gz": (b"this is not an image\n" * 50, "not sound gzip"),
+    "text.nii": (b"this is not an image\n" * 50, "not a NIfTI file"),
+    "short.nii": (b"abc", "cut short"),
+    "text.mha": (b"this is not an image\n" * 50, "cannot be read"),
+    "text.nrrd": (b"this is not an image\n" * 50, "cannot be read"),
+    "huge.nii": (nifti_claiming((30000, 30000, 30000)), "more than"),
+    "lying.nii": (nifti_claiming((100, 100, 100), bytes(10)), "more than the file can hold"),
+    "lying.nii.gz": (gzip.compress(nifti_claiming((1000, 1000, 1000))), "more than the file"),
+    "cut.nii.gz": (gzip.compress(nifti_claiming((40, 40, 4), bytes(100))), "cut short"),
+    "negative.nii": (nifti_claiming((-5, 4, 3), bytes(100)), "has shape"),
+    "four.nii": (nifti_claiming((2, 2, 2, 3), bytes(24)), "has shape"),
+    "half.nii.gz": (gzip.compress(nifti_claiming((9, 9, 9), os.urandom(729)))[:-300], "cut short"),
+    "elsewhere.mha": (
+        b"ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n"
+        b"ElementDataFile = /etc/passwd\n",
+        "another file",
+    ),
+    "elsewhere.nrrd": (
+        b"NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\n"
+        b"data file: /etc/passwd\n\n",
+        "another file",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_are_refused_in_words(tmp_path, name):
+    content, message = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        files.read_volume(tmp_path / name)
+
+
+def test_a_flipped_bit_is_noticed(tmp_path):
+    noise = np.random.default_rng(0).integers(0, 255, (9, 9, 9), dtype=np.uint8)
+    save(tmp_path / "v.nii.gz", noise)
+    content = bytearray((tmp_path / "v.nii.gz").read_bytes())
+    content[-100] ^= 4
+    (tmp_path / "v.nii.gz").write_bytes(bytes(content))
+    with pytest.raises(InputError, match="gzip"):
+        files.read_volume(tmp_path / "v.nii.gz")
+
+
+def test_another_shape_is_refused_before_the_data_are_read(tmp_path):
+    (tmp_path / "v.nii.gz").write_bytes(gzip.compress(nifti_claiming((4, 4, 4))))  # no data at all
+    with pytest.raises(InputError, match=r"has shape \(4, 4, 4\), the reference has \(5, 5, 5\)"):
+        files.read_volume(tmp_path / "v.nii.gz", expected_shape=(5, 5, 5))
+
+
+def test_missing_and_ambiguous_files(tmp_path):
+    with pytest.raises(MissingInputError, match=r"mask\.nii\.gz is missing"):
+        files.find(tmp_path, "mask")
+    for suffix in (".nii.gz", ".mha"):
+        (tmp_path / f"mask{suffix}").touch()
+    with pytest.raises(InputError, match="Keep one of them"):
+        files.find(tmp_path, "mask")
+
+
+class Surprise:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/segjury-was-here",)
+
+
+BAD_ARCHIVES = {
+    "pickle": ({"probabilities": np.array([Surprise()], dtype=object)}, "Export|stored"),
+    "no key": ({"softmax": np.zeros((2, 3, 4, 5), np.float32)}, "no array 'probabilities'"),
+    "shape": ({"probabilities": np.zeros((2, 3, 4, 4), np.float32)}, "have shape"),
+    "one class": ({"probabilities": np.zeros((1, 3, 4, 5), np.float32)}, "at least 2 classes"),
+    "integers": ({"probabilities": np.zeros((2, 3, 4, 5), np.int64)}, "stored as int64"),
+    "range": ({"probabilities": np.full((2, 3, 4, 5), 7, np.float32)}, "from 0 to 7"),
+}
+
+
+@pytest.mark.parametrize(("arrays", "message"), BAD_ARCHIVES.values(), ids=BAD_ARCHIVES)
+def test_bad_archives_are_refused(tmp_path, arrays, message):
+    np.savez_compressed(tmp_path / "case.npz", **arrays)
+    with pytest.raises(InputError, match=message):
+        files.read_nnunet_probability(tmp_path / "case.npz", 1, expected_shape=(5, 4, 3))
+
+
+def test_an_archive_that_is_none(tmp_path):
+    (tmp_path / "case.npz").write_bytes(b"PK\x03\x04 but not really")
+    with pytest.raises(InputError, match="cannot be read"):
+        files.read_nnunet_probability(tmp_path / "case.npz", 1, expected_shape=(5, 4, 3))
+
+
+@relaxed
+@given(st.binary(max_size=600), st.sampled_from(files.SUFFIXES))
+def test_any_bytes_give_a_volume_or_an_input_error(tmp_path, content, suffix):
+    path = tmp_path / f"fuzz{suffix}"
+    path.write_bytes(content)
+    with contextlib.suppress(InputError):
+        files.read_volume(path)
+
+
+@relaxed
+@given(st.data())
+def test_any_damage_to_a_header_gives_a_volume_or_an_input_error(tmp_path, data):
+    content = bytearray(nifti_claiming((5, 4, 3), bytes(60)))
+    for _ in range(data.draw(st.integers(1, 6))):
+        content[data.draw(st.integers(0, 351))] = data.draw(st.integers(0, 255))
+    for name, stored in (("d.nii", bytes(content)), ("d.nii.gz", gzip.compress(bytes(content)))):
+        (tmp_path / name).write_bytes(stored)
+        with contextlib.suppress(InputError):
+            files.read_volume(tmp_path / name)
+
+
+def test_an_offset_past_the_end_is_refused(tmp_path):
+    content = bytearray(nifti_claiming((5, 4, 3), bytes(60)))
+    content[108:112] = struct.pack("<f", 1e12)
+    (tmp_path / "v.nii").write_bytes(bytes(content))
+    with pytest.raises(InputError, match="past its end"):
+        files.read_volume(tmp_path / "v.nii")
