@@ -18,7 +18,6 @@ from segjury.metrics.contact import (
     contact_angle,
     contact_angles,
     contact_class,
-    labelled_sections,
     section_angles,
     vessel_sections,
 )
@@ -328,18 +327,6 @@ def test_a_full_ring_is_one_arc_of_360() -> None:
     sections = sections_to_touch()
     everything = np.ones(sections.shape, bool)
     assert contact_angles(sections, everything, extent="arc")[0] == 360
-
-
-def test_a_label_map_gives_the_sections_of_each_vessel() -> None:
-    labels = np.zeros((30, 30, 60), np.int16)
-    labels[4:10, 4:10, 5:55] = 2
-    labels[18:26, 18:26, 5:55] = 5
-    found = labelled_sections(labels, (2, 3, 5), ISOTROPIC)
-    assert list(found) == [2, 3, 5]
-    assert len(found[3].centre_mm) == 0
-    for value in (2, 5):
-        alone = vessel_sections(labels == value, ISOTROPIC)
-        np.testing.assert_array_equal(found[value].voxels, alone.voxels)
 
 
 def test_an_empty_vessel_is_undefined_and_an_empty_lesion_is_no_contact() -> None:

@@ -208,6 +208,7 @@ def test_numbers_have_the_digits_of_their_metric() -> None:
     assert number(12.345, decimals("vi", [])) == "12.3"
     assert number(1234.5, decimals("somebody_elses", [1234.5])) == "1234"
     assert number(12.3456, decimals("somebody_elses", [12.3456, 1.0])) == "12.35"
+    assert number(71.04, decimals("dsc", [71.04])) == "71.04"  # per cent
     assert number(-0.00001, 3) == "0.000"
     assert number(-1.5, 1) == "\N{MINUS SIGN}1.5"
     assert (rank(2.0), rank(2.5), rank(1 / 3)) == ("2", "2.5", "0.33")

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from segjury.figures import Illustration
+from segjury.figures import Illustration, save_figure
 from segjury.metrics import METRICS
 from segjury.ranking import leaderboard
 from segjury.report import write_report
@@ -157,6 +158,13 @@ def written(scores: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> l
 @pytest.fixture(scope="module")
 def page(written: list[Path]) -> Node:
     return parse(written[0])
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write figures as SVG only: most of a report's time goes into PDF and PNG."""
+    only_svg = partial(save_figure, formats=("svg",))
+    monkeypatch.setattr("segjury.report.report.save_figure", only_svg)
 
 
 # ---- numbers -------------------------------------------------------------------------------
@@ -351,6 +359,7 @@ def test_text_has_contrast_in_light_and_dark(page: Node) -> None:
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (front, back)
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_same_table_gives_the_same_page(tmp_path: Path) -> None:
     table = make_scores(("A", "B"), 2, ("corrected",), ("dsc",))
     one, two = (write_report(table, tmp_path / name / "r.html")[0] for name in ("one", "two"))
@@ -360,6 +369,7 @@ def test_the_same_table_gives_the_same_page(tmp_path: Path) -> None:
 # ---- odd and small tables ------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("quick")
 def test_names_from_outside_are_text_and_nothing_else(tmp_path: Path) -> None:
     table = make_scores(ODD_NAMES, 2, ("corrected", "released"), ("dsc",), ODD_NAMES[0])
     table["case"] = table["case"].replace("P000", "</td>")
@@ -381,6 +391,7 @@ def test_names_from_outside_are_text_and_nothing_else(tmp_path: Path) -> None:
     assert "$x_1$ & $" in shown
 
 
+@pytest.mark.usefixtures("quick")
 def test_one_method_one_case_one_reading(tmp_path: Path) -> None:
     out = write_report(make_scores(("Only",), 1, ("corrected",), ("dsc",)), tmp_path / "r.html")[0]
     page = parse(out)
@@ -393,6 +404,7 @@ def test_one_method_one_case_one_reading(tmp_path: Path) -> None:
     assert "every method has every score" in section(page, "gaps").text
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_table_of_another_tool(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text(
         "method,case,metric,value\nA,1,speed,10\nA,2,speed,30\nB,1,speed,40\nB,2,speed,60\n"
@@ -412,6 +424,20 @@ def test_a_table_of_another_tool(tmp_path: Path) -> None:
     assert "reading" not in page.one("header").text
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_table_of_one_value_per_method(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("method,dsc_percent,vi_sma\nA,60.5,20\nB,70.25,30\n")
+    page = parse(write_report(read_scores(tmp_path / "wide.csv"), tmp_path / "r.html")[0])
+    cells = {row[1].text: row for row in body(next(iter(boards(page).values())))}
+    assert [c.one("span", "value").text for c in cells["B"][4:]] == ["70.25", "30.0"]
+    assert cells["A"][0].text == cells["B"][0].text == "1"
+    assert page.one("section", "summary").all("p")[0].text == (
+        "A and B share the first place: mean rank 1.50 over two ranked scores."
+    )
+    assert "one value per method" in section(page, "spread").text
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_table_with_the_fewest_columns_needs_no_reader(tmp_path: Path) -> None:
     bare = make_scores(("A", "B"), 2, ("x",), ("dsc",))[["method", "case", "metric", "value"]]
     assert write_report(bare, tmp_path / "r.html")[0].is_file()

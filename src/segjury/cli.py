@@ -39,6 +39,9 @@ ScoresArgument = Annotated[
     Path, typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool.")
 ]
 
+HigherOption = Annotated[list[str] | None, typer.Option(help="Metric where more is better.")]
+LowerOption = Annotated[list[str] | None, typer.Option(help="Metric where less is better.")]
+
 
 def main() -> None:
     """Run the program; bad input is one line on standard error and exit code 2."""
@@ -201,7 +204,7 @@ def evaluate(
     from segjury import evaluation as engine
     from segjury.case import case_names, method_names
 
-    chosen = [name for name in methods.split(",") if name] or None
+    chosen = _names(methods)
     total = len(case_names(reference)) * len(chosen or method_names(predictions))
     try:
         with _progress() as progress:
@@ -241,22 +244,22 @@ def rank(
     missing: Annotated[
         str, typer.Option(help="A case that some methods lack: error or exclude.")
     ] = "error",
-    higher: Annotated[list[str] | None, typer.Option(help="Metric where more is better.")] = None,
-    lower: Annotated[list[str] | None, typer.Option(help="Metric where less is better.")] = None,
+    higher: HigherOption = None,
+    lower: LowerOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for leaderboard.csv.")] = None,
 ) -> None:
     """Rank the methods by the mean of their metric ranks and print the leaderboard."""
     from segjury import ranking
-    from segjury.table import read_scores, write_csv
+    from segjury.table import ranked_metrics, read_run, read_scores, write_csv
 
     table = read_scores(scores)
-    chosen = [name for name in metrics.split(",") if name] or _ranked_metrics(scores)
+    chosen = _names(metrics) or ranked_metrics(read_run(scores))
     options: dict[str, Any] = {
         "cohort": cohort,
         "metrics": chosen,
         "aggregate": _choice("aggregate", aggregate, ("mean", "median")),
         "missing": _choice("missing", missing, ("error", "exclude")),
-        "directions": dict.fromkeys(higher or [], "higher") | dict.fromkeys(lower or [], "lower"),
+        "directions": _directions(higher, lower),
     }
     names = ranking.readings(table)
     first = ranking.leaderboard(table, reading=reading, **options)
@@ -277,13 +280,15 @@ def rank(
 def report(
     scores: ScoresArgument,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    higher: HigherOption = None,
+    lower: LowerOption = None,
 ) -> None:
     """Write the report: one HTML file, and its figures as SVG, PNG and PDF beside it."""
     from segjury.publish import publish
 
     with _progress() as progress:
         progress.add_task("writing the report", total=None)
-        publish(scores, out)
+        publish(scores, out, directions=_directions(higher, lower))
     print(out)
 
 
@@ -310,8 +315,9 @@ def _progress() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=_console(stderr=True),
+        console=(console := _console(stderr=True)),
         transient=True,
+        disable=not console.is_terminal,  # a log file wants no bars
     )
 
 
@@ -342,15 +348,15 @@ def _print_leaderboard(first: Any, others: list[Any], cohort: str | None) -> Non
     console.print(table)
 
 
-def _ranked_metrics(scores: Path) -> list[str] | None:
-    """The metrics that the protocol of a run ranks by; None where no run.json tells."""
-    import json
+def _names(given: str) -> list[str] | None:
+    return [name for name in given.split(",") if name] or None
 
-    try:
-        run = json.loads((scores.parent / "run.json").read_text("utf-8"))
-        return [str(name) for name in run["ranked_metrics"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+
+def _directions(higher: list[str] | None, lower: list[str] | None) -> dict[str, Any]:
+    both = set(higher or []) & set(lower or [])
+    if both:
+        raise InputError(f"--higher and --lower both name {', '.join(both)}", "Choose one")
+    return dict.fromkeys(higher or [], "higher") | dict.fromkeys(lower or [], "lower")
 
 
 def _readings(given: str) -> tuple[Any, ...]:

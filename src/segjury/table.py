@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -142,3 +145,19 @@ def _complete(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             "Keep one of them",
         )
     return table[list(COLUMNS)]
+
+
+def read_run(scores: Path) -> dict[str, Any] | None:
+    """The `run.json` beside a table of scores, if there is one."""
+    folder = scores if scores.is_dir() else scores.parent
+    try:
+        run = json.loads((folder / "run.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return run if isinstance(run, dict) else None
+
+
+def ranked_metrics(run: Mapping[str, Any] | None) -> tuple[str, ...] | None:
+    """The metrics that the protocol of a run ranks by; None where no run tells."""
+    names = (run or {}).get("ranked_metrics")
+    return tuple(map(str, names)) if isinstance(names, list) and names else None

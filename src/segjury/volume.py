@@ -135,6 +135,12 @@ class LabelMap:
         """Flat indices of the voxels with a label."""
         return np.asarray(self.voxels[self.labels == label])
 
+    def dense(self, label: int) -> NDArray[np.bool_]:
+        """The mask of a label on the whole grid."""
+        mask = np.zeros(self.grid.shape, bool, order="F")
+        flat(mask)[self.where(label)] = True
+        return mask
+
     def crop(self, label: int, box: Box) -> NDArray[np.bool_]:
         """The mask of a label in a box that holds all its voxels."""
         x, y, z = coordinates(self.where(label), self.grid.shape)

@@ -21,15 +21,19 @@ _DECIMALS = {
     "cldice": 3,
     "confidence": 3,
 }
-_UNITS = {"cm3": "cm³", "mm3": "mm³", "degrees": "degrees", "deg": "degrees"}
+_UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
 NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 
 
 def decimals(metric: str, values: Iterable[float]) -> int:
-    """Digits after the point for a metric; of an unknown one, four significant at the largest."""
-    if metric in _DECIMALS:
-        return _DECIMALS[metric]
+    """Digits after the point for a metric; of an unknown one, four significant at the largest.
+
+    Values outside the metric's bounds are of another scale, such as per cent, and so unknown.
+    """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    limit = METRICS[metric].bounds[1] if metric in METRICS else math.inf
+    if metric in _DECIMALS and largest <= limit:
+        return _DECIMALS[metric]
     return 4 if largest < 1 else max(0, 3 - math.floor(math.log10(largest)))
 
 

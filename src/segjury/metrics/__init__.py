@@ -1,7 +1,8 @@
 """Metrics: pure functions on plain arrays, reference first, and what each declares of itself."""
 
 from segjury.metrics.calibration import MR_ECE, mr_ece
-from segjury.metrics.invasion import CONTACT_ANGLE, VI, vi
+from segjury.metrics.contact import CONTACT_ANGLE, contact_angle
+from segjury.metrics.invasion import VI, vi
 from segjury.metrics.metric import READINGS, Metric, Reading
 from segjury.metrics.overlap import DSC, THR_DSC, THRESHOLDS, dsc, thr_dsc
 from segjury.metrics.volume import CRPS, crps
@@ -16,6 +17,7 @@ __all__ = [
     "THRESHOLDS",
     "Metric",
     "Reading",
+    "contact_angle",
     "crps",
     "dsc",
     "mr_ece",

@@ -32,18 +32,6 @@ VI = Metric(
     flip_invariant=("published", "corrected"),
 )
 
-CONTACT_ANGLE = Metric(
-    name="contact_angle",
-    title="Contact angle",
-    summary="Wasserstein distance between the raters' and the predicted anatomical contact "
-    "angles around the vessel's own cross-section; beside the ranking.",
-    direction="lower",
-    bounds=(0.0, FULL_CIRCLE),
-    unit="degree",
-    symmetric=False,
-    ranked=False,
-)
-
 REACH = 2  # a lesion voxel farther than this from an edge voxel adds nothing to its contact
 
 

@@ -39,9 +39,7 @@ def dsc(reference: ArrayLike, prediction: ArrayLike, *, reading: Reading = "corr
     so two empty masks give 0. Source: CURVAS-PDACVI, supplementary 6.3.
     """
     r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
-    return dsc_from_sizes(
-        int(r.sum()), int(p.sum()), int((r & p).sum()), reading=reading
-    )
+    return dsc_from_sizes(int(r.sum()), int(p.sum()), int((r & p).sum()), reading=reading)
 
 
 def dsc_from_sizes(

@@ -140,29 +140,32 @@ def place_lesion(
 ) -> Lesion:
     """A lesion that covers about `contact_deg` of a vessel (negative: so many mm away from it).
 
-    Where the lesion's surface is flat across a vessel of radius r whose axis is d outside it, it
-    covers the angle 2 arccos(d/r), so its centre goes R + r cos(angle/2) from the axis.
+    Other vessels may be nearer. A lesion in the tail is simply somewhere in the tail.
     """
     semi = rng.uniform(9.5, 16.0) * rng.uniform(0.88, 1.12, 3)
     if location == "tail":
-        centre = along_pancreas(anatomy, rng.uniform(0.72, 0.9))
-    else:
-        sites = _SITES[location]
-        name, share, way = sites[rng.integers(len(sites))]
-        points, radii = anatomy.vessels[name]
-        at = int(np.clip(share + rng.uniform(-0.03, 0.03), 0, 1) * (len(points) - 1))
-        unit = np.asarray(way) + rng.normal(0, 0.1, 3)
-        tangent = points[min(at + 1, len(points) - 1)] - points[at - 1]
-        unit -= (unit @ tangent) / (tangent @ tangent) * tangent
-        unit /= np.linalg.norm(unit)
-        extent = 1 / np.linalg.norm(unit / semi)
-        gap = -contact_deg + radii[at] if contact_deg < 0 else _depth(contact_deg) * radii[at]
-        centre = points[at] + (extent + gap) * unit
-    return Lesion(_triple(centre), _triple(semi))
+        return Lesion(_triple(along_pancreas(anatomy, rng.uniform(0.72, 0.9))), _triple(semi))
+    name, share, way = _SITES[location][rng.integers(len(_SITES[location]))]
+    points, radii = anatomy.vessels[name]
+    at = int(np.clip(share + rng.uniform(-0.03, 0.03), 0, 1) * (len(points) - 1))
+    unit = np.asarray(way) + rng.normal(0, 0.1, 3)
+    tangent = points[min(at + 1, len(points) - 1)] - points[at - 1]
+    unit -= (unit @ tangent) / (tangent @ tangent) * tangent
+    unit /= np.linalg.norm(unit)
+    extent = float(1 / np.linalg.norm(unit / semi))
+    away = extent + gap_mm(contact_deg, float(radii[at]))
+    return Lesion(_triple(points[at] + away * unit), _triple(semi))
 
 
-def _depth(contact_deg: float) -> float:
-    return float(np.cos(np.radians(min(contact_deg, 360) / 2)))
+def gap_mm(contact_deg: float, vessel_radius_mm: float) -> float:
+    """How far outside a lesion a vessel's axis lies when the lesion covers an angle of the vessel.
+
+    A flat surface at distance d from the axis of a vessel of radius r cuts off the angle
+    2 arccos(d/r), so d = r cos(angle/2). A negative angle stands for millimetres between the two.
+    """
+    if contact_deg < 0:
+        return vessel_radius_mm - contact_deg
+    return vessel_radius_mm * float(np.cos(np.radians(min(contact_deg, 360) / 2)))
 
 
 def decoys(anatomy: Anatomy, lesion: Lesion, rng: np.random.Generator) -> list[Lesion]:

@@ -8,12 +8,12 @@ even agree on where the lesion is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from segjury.errors import InputError
 from segjury.files import write_volume
 from segjury.phantoms.abdomen import Findings, render
 from segjury.phantoms.anatomy import (
@@ -27,10 +27,22 @@ from segjury.phantoms.anatomy import (
     place_lesion,
     vessel_labels,
 )
-from segjury.phantoms.characters import cast, simulate_method
+from segjury.phantoms.case import PhantomCase, Plan
+from segjury.phantoms.characters import line_up, simulate_method
 from segjury.phantoms.fields import Box, Field, box_between, smooth_noise, subgrid
 from segjury.phantoms.raters import PANEL, Mask, Noise, draw
 from segjury.volume import Grid, Triple, Volume
+
+__all__ = [
+    "PhantomCase",
+    "Plan",
+    "case_grid",
+    "make_case",
+    "make_plan",
+    "method_rng",
+    "simulate_method",
+    "write_benchmark",
+]
 
 Shape = tuple[int, int, int]
 
@@ -38,43 +50,17 @@ FIELD_OF_VIEW_MM = (384.0, 384.0, 240.0)
 LARGEST_SPACING_MM = (1.75, 1.75, 2.0)
 SMALLEST_SPACING_MM = (0.6, 0.6, 0.8)
 CENTRE_MM = (2.0, 2.0, 8.0)
-BORDER_VOXELS = 22  # kept around the lesions: calibration is scored that far out
+BORDER_VOXELS = 20  # kept around the raters' masks: calibration is scored that far out
+OVERDRAWN_MM = 7.0  # how far raters usually go beyond the lesion
 
 AMBIGUITY = ((0.1, 0.28), (0.38, 0.54), (0.62, 0.76), (0.8, 0.92), (0.92, 1.0))
 HOPELESS = 4  # the last of them
+SMALLEST_SHAPE = 24
+SMALLEST_FINDING = 50  # voxels that a finding elsewhere must have in the field of view
 CONTACT_DEG = ((-12.0, -5.0), (30.0, 100.0), (110.0, 180.0), (190.0, 270.0), (290.0, 360.0))
 CAMPS = ((0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 0, -1, 1, 2), (-1, 0, 1, 0, 2), (1, -1, 0, 0, 2))
 
 _BLOCK, _ANATOMY, _RATERS, _IMAGE, _METHODS = 1, 2, 3, 4, 5  # independent streams of a case
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How hard a case is: ambiguity, vessel contact in degrees (negative: mm away)."""
-
-    ambiguity: float
-    hopeless: bool
-    contact_deg: float
-    location: Location
-
-
-@dataclass(frozen=True)
-class PhantomCase:
-    """One case in memory; arrays are on `grid`, `roi` is the part of it that holds the gland."""
-
-    name: str
-    grid: Grid
-    image: NDArray[np.int16]
-    raters: list[Mask]
-    vessels: NDArray[np.uint8]
-    pancreas: Mask
-    plan: Plan
-    roi: Box
-
-    @property
-    def ambiguity(self) -> float:
-        """From 0, every edge is clear, to 1, raters draw different findings."""
-        return self.plan.ambiguity
 
 
 def write_benchmark(
@@ -87,10 +73,11 @@ def write_benchmark(
     progress: Callable[[str], None] | None = None,
 ) -> None:
     """Write `out`/reference and `out`/predictions; `progress` hears of each finished case."""
+    _check(cases, methods, shape)
     for index in range(cases):
         case = make_case(index, seed=seed, shape=shape)
         _write_reference(out / "reference" / case.name, case)
-        for number, character in enumerate(cast(methods)):
+        for number, character in enumerate(line_up(methods)):
             mask, probability = simulate_method(case, character, method_rng(seed, index, number))
             folder = out / "predictions" / character.name / case.name
             write_volume(folder / "segmentation.nii.gz", Volume(mask, case.grid))
@@ -111,14 +98,16 @@ def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> Pha
     anatomy = make_anatomy(rng)
     lesion = place_lesion(anatomy, plan.location, plan.contact_deg, rng)
     lesions = [lesion, *(decoys(anatomy, lesion, rng) if plan.hopeless else [])]
-    grid = _grid(shape, lesions)
+    grid = case_grid(shape, lesions)
     roi = _region(grid, anatomy, lesions)
     part = subgrid(grid, roi)
     phis = [lesion_mm(part, each, rng) for each in lesions]
     gland = pancreas_mm(part, anatomy, lesions, rng)
     vessels = vessel_labels(grid, anatomy)
     free = vessels[roi] == 0
-    drawn = _panel(phis, part, plan, np.random.default_rng([seed, index, _RATERS]))
+    drawn = _panel(
+        _outside_vessels(phis, free), part, plan, np.random.default_rng([seed, index, _RATERS])
+    )
     image = render(
         grid,
         anatomy,
@@ -129,7 +118,7 @@ def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> Pha
         name=f"P{index + 1:03d}",
         grid=grid,
         image=image,
-        raters=[_whole(mask & free, grid, roi) for mask in drawn],
+        raters=[_whole(mask, grid, roi) for mask in drawn],
         vessels=vessels,
         pancreas=_whole((gland > 0) & free, grid, roi),
         plan=plan,
@@ -151,7 +140,7 @@ def make_plan(index: int, *, seed: int = 0) -> Plan:
     return Plan(ambiguity, bool(degree == HOPELESS), contact_deg, location)
 
 
-def _grid(shape: Shape, lesions: list[Lesion]) -> Grid:
+def case_grid(shape: Shape, lesions: list[Lesion]) -> Grid:
     """Voxels as fine as the field of view asks, never coarse; cropped around the lesions."""
     spacing = np.clip(
         np.divide(FIELD_OF_VIEW_MM, shape), SMALLEST_SPACING_MM, LARGEST_SPACING_MM
@@ -161,7 +150,8 @@ def _grid(shape: Shape, lesions: list[Lesion]) -> Grid:
     for group in (lesions, lesions[:1]):  # all of them if they fit, the first in any case
         low = np.min([np.subtract(g.centre_mm, g.semi_axes_mm) for g in group], axis=0)
         high = np.max([np.add(g.centre_mm, g.semi_axes_mm) for g in group], axis=0)
-        low, high = low - BORDER_VOXELS * spacing, high + BORDER_VOXELS * spacing
+        border = BORDER_VOXELS * spacing + OVERDRAWN_MM
+        low, high = low - border, high + border
         first, last = high - size / 2, low + size / 2
         middle = (low + high) / 2
         centre = np.where(first > last, middle, np.clip(centre, first, np.maximum(first, last)))
@@ -176,6 +166,12 @@ def _region(grid: Grid, anatomy: Anatomy, lesions: list[Lesion]) -> Box:
     low = np.minimum(points.min(axis=0) - reach, centres.min(axis=0) - 35)
     high = np.maximum(points.max(axis=0) + reach, centres.max(axis=0) + 35)
     return box_between(grid, low, high)
+
+
+def _outside_vessels(phis: list[Field], free: Mask) -> list[Field]:
+    """The findings without the vessels, which nobody draws in; none that the crop has cut off."""
+    seen = [np.where(free, phi, np.float32(-99)) for phi in phis]
+    return [seen[0], *(phi for phi in seen[1:] if np.count_nonzero(phi > 0) >= SMALLEST_FINDING)]
 
 
 def _panel(phis: list[Field], part: Grid, plan: Plan, rng: np.random.Generator) -> list[Mask]:
@@ -199,7 +195,11 @@ def _darkness(phis: list[Field], ambiguity: float) -> Field:
     """How dark the findings are: ambiguity blurs their edge and fades them, decoys most."""
     edge_mm = np.float32(0.6 + 3.0 * ambiguity)
     contrast = 1 - 0.6 * ambiguity
-    dark = [contrast / (1 + np.exp(np.clip(-phi / edge_mm, -30, 30))) for phi in phis]
+    shares = [contrast] + [0.85 * contrast] * (len(phis) - 1)
+    dark = [
+        share / (1 + np.exp(np.clip(-phi / edge_mm, -30, 30)))
+        for share, phi in zip(shares, phis, strict=True)
+    ]
     return np.asarray(np.maximum.reduce(dark), np.float32)
 
 
@@ -216,6 +216,16 @@ def _write_reference(folder: Path, case: PhantomCase) -> None:
     files |= {f"annotation_{k}": mask for k, mask in enumerate(case.raters[1:], start=2)}
     for stem, array in files.items():
         write_volume(folder / f"{stem}.nii.gz", Volume(array, case.grid))
+
+
+def _check(cases: int, methods: int, shape: Shape) -> None:
+    if cases < 1 or methods < 0:
+        raise InputError(f"{cases} cases and {methods} methods", "Ask for at least one case")
+    if min(shape) < SMALLEST_SHAPE:
+        raise InputError(
+            f"a shape of {shape} is too small for a lesion and its surroundings",
+            f"Use at least {SMALLEST_SHAPE} voxels along each axis",
+        )
 
 
 def _triple(values: NDArray[np.float64]) -> Triple:

@@ -60,59 +60,52 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
 def _explain(problem: Any, text: str) -> str:
     """One problem in words: where it is, what is wrong there, and what that line is for."""
     keys = [key for key in problem["loc"] if key not in METRICS]
-    place = (
-        ".".join(f"[{key + 1}]" if isinstance(key, int) else str(key) for key in keys).replace(
-            ".[", "["
-        )
-        or "the file"
-    )
+    names = [f"[{key + 1}]" if isinstance(key, int) else str(key) for key in keys]
+    place = ".".join(names).replace(".[", "[") or "the file"
     line = _line_of(keys, text)
     where = f"line {line}, {place}" if line else place
+    model, meaning = _field(problem["loc"])
     if problem["type"] == "extra_forbidden":
-        return f"{where}: this key is not known"
+        return f"{where}: this key is not known here; known are {', '.join(model.model_fields)}"
     message = problem["msg"].removeprefix("Value error, ")
     message = message[0].lower() + message[1:]
     got = "" if problem["type"] in ("missing", "value_error") else f", got {problem['input']!r}"
-    meaning = _meaning(Protocol, list(problem["loc"]))
     return f"{where}: {message}{got}" + (f" (this is the {meaning})" if meaning else "")
 
 
-def _meaning(model: Any, keys: list[int | str]) -> str:
-    """The description of the field that `keys` lead to, or of the nearest one above it."""
-    found = ""
+def _field(keys: tuple[int | str, ...]) -> tuple[type[BaseModel], str]:
+    """The table that `keys` lead into, and what the field they end at is for."""
+    table: type[BaseModel] = Protocol
+    meaning = ""
     for key in keys:
         if key in METRIC_USES:
-            model = METRIC_USES[str(key)]
-        elif isinstance(key, str) and isinstance(model, type) and issubclass(model, BaseModel):
-            field = model.model_fields.get(key)
-            if field is None:
-                break
-            found = field.description or found
-            model = field.annotation
-            for argument in getattr(model, "__args__", ()):
-                if isinstance(argument, type) and issubclass(argument, BaseModel):
-                    model = argument
-    return found
+            table = METRIC_USES[str(key)]
+            continue
+        field = table.model_fields.get(str(key))
+        if field is None:
+            continue
+        meaning = field.description or ""
+        parts = (field.annotation, *getattr(field.annotation, "__args__", ()))
+        table = next((p for p in parts if isinstance(p, type) and issubclass(p, BaseModel)), table)
+    return table, meaning
 
 
 def _line_of(keys: list[int | str], text: str) -> int | None:
-    """The line in which the last named key stands, found by its table's header."""
+    """The line of the key that `keys` end at, or else of the table it belongs to."""
     names = [key for key in keys if isinstance(key, str)]
-    index = next((key for key in keys if isinstance(key, int)), 0)
     if not names:
         return None
-    table, seen = "", -1
-    best = None
+    wanted = next((key for key in keys if isinstance(key, int)), 0)
+    table, entries, fallback = "", -1, None
     for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line)
-        if header:
+        if header := re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line):
             table = header.group(2)
-            if header.group(1) == "[[" and table == names[0]:
-                seen += 1
-            if table == ".".join(names) or (table == names[0] and seen in (-1, index)):
-                best = best or number
-        key = re.match(r"\s*\"?([A-Za-z0-9_-]+)\"?\s*=", line)
-        in_place = table == ".".join(names[:-1]) and (seen in (-1, index) or not index)
-        if key and key.group(1) == names[-1] and in_place:
+            if table == names[0] and header.group(1) == "[[":
+                entries += 1
+            if table == ".".join(names[:-1]) and max(entries, 0) == wanted:
+                fallback = number
+        key = re.match(r"\s*\"?([\w-]+)\"?\s*=", line)
+        here = table == ".".join(names[:-1]) and max(entries, 0) == wanted
+        if key and here and key.group(1) == names[-1]:
             return number
-    return best
+    return fallback

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from segjury.errors import InputError
+from segjury.protocols import builtin_names, load_protocol, protocol_text
+
+NAME = "curvas-pdacvi-2025"
+TEXT = protocol_text(NAME)
+
+
+def edited(tmp_path, old, new):
+    assert old in TEXT
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT.replace(old, new, 1))
+    return path
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_built_in_protocols_load(name):
+    protocol = load_protocol(name)
+    assert protocol.name == name
+    assert protocol.sources
+    assert re.fullmatch(r"[0-9a-f]{64}", protocol.hash)
+
+
+def test_pdacvi_says_what_the_benchmark_says():
+    protocol = load_protocol(NAME)
+    assert [use.name for use in protocol.metrics if use.ranked] == [
+        "dsc", "thr_dsc", "mr_ece", "crps", "vi",
+    ]  # fmt: skip
+    assert protocol.reference.structures.labels == {
+        "PORTA": 1, "SMV": 2, "AORTA": 3, "CELIAC TRUNK": 4, "SMA": 5,
+    }  # fmt: skip
+    thresholds = next(use.thresholds for use in protocol.metrics if use.name == "vi")
+    assert thresholds == tuple(np.linspace(0.1, 0.8, 6))
+    assert protocol.cohorts[0].at_most == 0.30
+
+
+def test_a_users_own_file_works_the_same(tmp_path):
+    path = edited(tmp_path, 'name = "curvas-pdacvi-2025"', 'name = "mine"')
+    protocol = load_protocol(path)
+    assert protocol.name == "mine"
+    assert protocol.metrics == load_protocol(NAME).metrics
+
+
+def test_the_hash_follows_the_meaning_not_the_layout(tmp_path):
+    original = load_protocol(NAME).hash
+    commented = edited(tmp_path, "[policy]", "# a remark\n\n[policy]")
+    assert load_protocol(commented).hash == original
+    changed = edited(tmp_path, "padding_voxels = 20", "padding_voxels = 21")
+    assert load_protocol(changed).hash != original
+
+
+def line_of(text, start):
+    return next(i for i, line in enumerate(text.splitlines(), 1) if line.startswith(start))
+
+
+WRONG = {
+    "syntax": ("n_raters = 5", "n_raters = = 5", "not valid TOML"),
+    "type": ("bins = 50", 'bins = "many"', r"bins: .*integer.*got 'many'.*number of confidence"),
+    "range": ("n_raters = 5", "n_raters = 0", "greater than or equal to 1.*how many raters"),
+    "unknown key": (
+        "bins = 50",
+        "bims = 50",
+        r"bims: this key is not known.*bins, .*padding_voxels",
+    ),
+    "unknown metric": ('name = "crps"', 'name = "crsp"', "crsp"),
+    "twice": ('name = "crps"', 'name = "mr_ece"', "mr_ece is listed twice"),
+    "missing": ("n_raters = 5\n", "", "reference.n_raters: field required.*how many raters"),
+    "descending": ("first = 0.1, last = 0.8", "first = 0.8, last = 0.1", "must ascend"),
+    "outside": ("last = 0.8", "last = 1.8", "between 0 and 1"),
+    "no worst": ('worst = "empty-prediction"\n', "", "crps has no worst value"),
+    "choice": ('spacing = "warn"', 'spacing = "shout"', "'error', 'warn' or 'ignore'"),
+    "raters": ("annotation_{rater}", "annotation", "must contain {rater}"),
+    "path": ('image = "image"', 'image = "../image"', "pattern"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_gets_an_error_with_the_lines_meaning(tmp_path, old, new, message):
+    path = edited(tmp_path, old, new)
+    with pytest.raises(InputError) as caught:
+        load_protocol(path)
+    assert str(caught.value).startswith("mine.toml")
+    assert re.search(message, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("bins = 50", 'bins = "many"'),
+        ("n_raters = 5", "n_raters = 0"),
+        ("at_most = 0.30", 'at_most = "few"'),
+        ('ties = "average"', 'ties = "coin"'),
+        ("padding_voxels = 20", "padding_voxels = -1"),
+    ],
+)
+def test_the_line_is_named(tmp_path, old, new):
+    path = edited(tmp_path, old, new)
+    with pytest.raises(InputError, match=f"line {line_of(path.read_text(), new)}, "):
+        load_protocol(path)
+
+
+def test_an_unknown_protocol_lists_the_known_ones():
+    with pytest.raises(InputError, match=NAME):
+        load_protocol("curvas-2099")

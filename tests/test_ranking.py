@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from segjury.errors import InputError
+from segjury.ranking import cohorts, leaderboard, readings
+from segjury.table import COLUMNS, read_scores
+
+PUBLISHED = Path(__file__).parent / "published"
+
+
+def long_table(rows, **columns):
+    table = pd.DataFrame(rows, columns=["method", "case", "metric", "value"])
+    defaults = {"structure": "all", "reading": "given", "unit": "", "status": "ok", "detail": ""}
+    return table.assign(**(defaults | {"cohort": ""} | columns))
+
+
+def test_the_published_test_ranks_come_out_rank_for_rank():
+    board = leaderboard(read_scores(PUBLISHED / "curvas_pdacvi_test.csv"))
+    printed = pd.read_csv(PUBLISHED / "curvas_pdacvi_test.csv").set_index("method")
+    for column in [c for c in printed.columns if c.startswith("rank_")]:
+        name = column.removeprefix("rank_").replace("_percent", "").replace("_e3", "")
+        name = name.replace("_cm3", "")
+        key = f"vi {name[3:].replace('_', ' ').upper()}" if name.startswith("vi_") else name
+        assert board.ranks[key].to_dict() == printed[column].to_dict()
+    expected = printed[[c for c in printed.columns if c.startswith("rank_")]].mean(axis=1)
+    np.testing.assert_allclose(board.mean_rank, expected[board.mean_rank.index])
+    assert board.position.index[0] == "TwinTrack"
+
+
+def test_the_high_complexity_table_comes_out_to_the_printed_digit():
+    board = leaderboard(read_scores(PUBLISHED / "curvas_pdacvi_high_complexity.csv"))
+    printed = pd.read_csv(PUBLISHED / "curvas_pdacvi_high_complexity.csv").set_index("method")
+    assert board.mean_rank.round(2).to_dict() == printed["mean_rank"].to_dict()
+    assert board.sd_rank.round(2).to_dict() == printed["sd_rank"].to_dict()
+    assert list(board.position.index) == list(printed.index)
+
+
+def test_direction_ties_and_positions_by_hand():
+    rows = [
+        ("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.9), ("C", "1", "dsc", 0.5),
+        ("A", "1", "crps", 3.0), ("B", "1", "crps", 1.0), ("C", "1", "crps", 2.0),
+    ]  # fmt: skip
+    board = leaderboard(long_table(rows))
+    assert board.ranks["dsc"].to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}
+    assert board.ranks["crps"].to_dict() == {"A": 3.0, "B": 1.0, "C": 2.0}
+    assert board.mean_rank.to_dict() == {"B": 1.25, "A": 2.25, "C": 2.5}
+    assert board.sd_rank["A"] == 0.75
+    assert list(board.table().columns) == [
+        "method", "position", "mean_rank", "sd_rank", "dsc", "rank_dsc", "crps", "rank_crps",
+    ]  # fmt: skip
+
+
+def test_equal_mean_ranks_share_a_position():
+    rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
+    rows += [("A", "1", "crps", 2.0), ("B", "1", "crps", 1.0)]
+    assert leaderboard(long_table(rows)).position.to_dict() == {"A": 1, "B": 1}
+
+
+def test_median_over_cases():
+    rows = [("A", c, "dsc", v) for c, v in zip("123", (0.1, 0.8, 0.9), strict=True)]
+    rows += [("B", c, "dsc", v) for c, v in zip("123", (0.7, 0.7, 0.7), strict=True)]
+    assert leaderboard(long_table(rows)).position["B"] == 1
+    assert leaderboard(long_table(rows), aggregate="median").position["A"] == 1
+
+
+def test_unknown_direction_is_never_guessed():
+    rows = [("A", "1", "speed", 3.0), ("B", "1", "speed", 1.0)]
+    with pytest.raises(InputError, match=r"more is better for speed.*--higher"):
+        leaderboard(long_table(rows))
+    assert leaderboard(long_table(rows), directions={"speed": "higher"}).position["A"] == 1
+
+
+def test_a_case_that_one_method_lacks_is_an_error_or_left_out_for_all():
+    rows = [("A", "1", "dsc", 0.9), ("A", "2", "dsc", 0.1), ("B", "1", "dsc", 0.8)]
+    with pytest.raises(InputError, match=r"method B has no value of dsc .* case 2"):
+        leaderboard(long_table(rows))
+    board = leaderboard(long_table(rows), missing="exclude")
+    assert board.values["dsc"].to_dict() == {"A": 0.9, "B": 0.8}
+
+
+def test_a_case_undefined_for_all_is_left_out():
+    rows = [(m, c, "dsc", v) for m in "AB" for c, v in (("1", 0.5), ("2", np.nan))]
+    assert leaderboard(long_table(rows)).values["dsc"].to_dict() == {"A": 0.5, "B": 0.5}
+
+
+def test_readings_cohorts_and_metrics_select_rows():
+    rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
+    rows += [("A", "2", "dsc", 0.1), ("B", "2", "dsc", 0.8)]
+    table = long_table(rows, reading="released", cohort=["", "", "hard;rare", "hard;rare"])
+    other = table.assign(reading="corrected", value=1 - table["value"])
+    both = pd.concat([table, other])
+    assert readings(both) == ["corrected", "released"]
+    assert cohorts(both) == ["hard", "rare"]
+    assert leaderboard(both).reading == "corrected"
+    assert leaderboard(both, reading="released", cohort="hard").position["B"] == 1
+    with pytest.raises(InputError, match="no reading 'published'"):
+        leaderboard(both, reading="published")
+    with pytest.raises(InputError, match=r"cohort 'easy'.*hard, rare"):
+        leaderboard(both, cohort="easy")
+    with pytest.raises(InputError, match="no metric speed"):
+        leaderboard(both, metrics=["speed"])
+
+
+def test_what_stands_beside_the_ranking_is_not_ranked():
+    rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
+    rows += [("A", "1", "contact_angle", 90.0), ("B", "1", "contact_angle", 0.0)]
+    assert list(leaderboard(long_table(rows)).values.columns) == ["dsc"]
+
+
+# ---- the table -----------------------------------------------------------------------------
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_a_table_of_another_tool_is_completed(tmp_path):
+    path = write(tmp_path / "s.csv", "method,case,metric,value\nA,1,dsc,0.5\nB,1,dsc,\n")
+    table = read_scores(path)
+    assert tuple(table.columns) == COLUMNS
+    assert table["reading"].tolist() == ["given", "given"]
+    assert np.isnan(table["value"].iloc[1])
+
+
+def test_case_names_stay_text(tmp_path):
+    path = write(tmp_path / "s.csv", "method,case,metric,value\n007,001,dsc,0.5\n")
+    assert read_scores(path).loc[0, ["method", "case"]].tolist() == ["007", "001"]
+
+
+BAD_TABLES = {
+    "no method": ("team,case,metric,value\nA,1,dsc,1\n", "no column 'method'"),
+    "no case": ("method,metric,value\nA,dsc,1\n", "no column 'case'"),
+    "no rows": ("method,case,metric,value\n", "no rows"),
+    "text": ("method,case,metric,value\nA,1,dsc,good\n", "A, 1, dsc is 'good'"),
+    "twice": ("method,case,metric,value\nA,1,dsc,1\nA,1,dsc,2\n", "two rows for method A, case 1"),
+    "empty": ("", "cannot be read"),
+    "ranks only": ("method,rank_dsc\nA,1\n", "nor a column per metric"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_TABLES.values(), ids=BAD_TABLES)
+def test_bad_tables_are_refused(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_scores(write(tmp_path / "s.csv", text))
+
+
+def test_a_missing_table(tmp_path):
+    with pytest.raises(InputError, match="there is no table"):
+        read_scores(tmp_path / "nothing.csv")

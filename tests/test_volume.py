@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segjury.errors import InputError
+from segjury.volume import (
+    Grid,
+    LabelMap,
+    Volume,
+    bounding_box,
+    grid_differences,
+    grow,
+    intersection,
+    nonzero_spans,
+    nonzero_voxels,
+)
+
+GRID = Grid((4, 4, 4), (1.0, 1.0, 2.0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    dtype=st.sampled_from([bool, np.uint8, np.int16, np.float32, np.float64]),
+    shape=st.tuples(st.integers(1, 40), st.integers(1, 40), st.integers(1, 20)),
+    order=st.sampled_from("CF"),
+)
+def test_nonzero_voxels_are_numpys(seed, dtype, shape, order):
+    rng = np.random.default_rng(seed)
+    array = np.asarray(rng.random(shape) < rng.choice([0, 1e-3, 0.3, 1]), dtype, order=order)
+    expected = np.flatnonzero(array.ravel(order="F"))
+    np.testing.assert_array_equal(nonzero_voxels(array), expected)
+    covered = np.zeros(array.size, bool)
+    for start, stop in nonzero_spans(array):
+        covered[start:stop] = True
+    assert covered[expected].all()
+
+
+def test_a_negative_zero_and_a_nan():
+    array = np.array([[[-0.0, 0.0, np.nan, 2.0]]]).T
+    assert nonzero_voxels(array).tolist() == [2, 3]
+
+
+def test_boxes():
+    mask = np.zeros((9, 8, 7), bool)
+    mask[2:5, 3, 4:6] = True
+    box = bounding_box(nonzero_voxels(mask), (9, 8, 7))
+    assert box == (slice(2, 5), slice(3, 4), slice(4, 6))
+    assert bounding_box(np.zeros(0, np.int64), (9, 8, 7)) is None
+    assert grow(box, 3, (9, 8, 7)) == (slice(0, 8), slice(0, 7), slice(1, 7))
+    assert intersection(box, (slice(4, 9), slice(0, 8), slice(0, 7))) == (
+        slice(4, 5),
+        slice(3, 4),
+        slice(4, 6),
+    )
+    assert intersection(box, (slice(5, 9), slice(0, 8), slice(0, 7))) is None
+
+
+def test_a_label_map_gives_back_its_mask():
+    array = np.random.default_rng(0).integers(0, 3, (6, 5, 4)).astype(np.uint8)
+    voxels = nonzero_voxels(array)
+    labels = LabelMap(voxels, array.ravel(order="F")[voxels], Grid((6, 5, 4)))
+    box = (slice(0, 6), slice(0, 5), slice(0, 4))
+    np.testing.assert_array_equal(labels.crop(2, box), array == 2)
+
+
+def test_equal_grids_have_no_differences():
+    assert grid_differences(GRID, Grid((4, 4, 4), (1.0, 1.0005, 2.0))) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (Grid((4, 4, 4), (1.0, 1.1, 2.0)), ["spacing"]),
+        (Grid((4, 4, 4), (1.0, 1.0, 2.0), (0.0, 5.0, 0.0)), ["origin"]),
+        (
+            Grid((4, 4, 4), (1.0, 1.0, 2.0), direction=((-1, 0, 0), (0, 1, 0), (0, 0, 1))),
+            ["direction"],
+        ),
+    ],
+)
+def test_differences_are_named(other, expected):
+    assert [difference.property for difference in grid_differences(GRID, other)] == expected
+
+
+def test_another_shape_is_an_error():
+    with pytest.raises(InputError, match=r"has shape \(4, 4, 3\), the reference has \(4, 4, 4\)"):
+        grid_differences(GRID, Grid((4, 4, 3)))
+
+
+def test_an_array_must_fit_its_grid():
+    with pytest.raises(ValueError, match="its grid"):
+        Volume(np.zeros((2, 2, 2)), GRID)
