@@ -55,6 +55,13 @@ def test_direction_ties_and_positions_by_hand():
     ]  # fmt: skip
 
 
+def test_a_difference_in_the_last_bit_is_a_tie():
+    noise = [0.1 + 0.2, 0.3]  # the same number but for the order of additions
+    assert noise[0] != noise[1]
+    rows = [("A", "1", "dsc", noise[0]), ("B", "1", "dsc", noise[1])]
+    assert leaderboard(long_table(rows)).ranks["dsc"].to_dict() == {"A": 1.5, "B": 1.5}
+
+
 def test_equal_mean_ranks_share_a_position():
     rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
     rows += [("A", "1", "crps", 2.0), ("B", "1", "crps", 1.0)]

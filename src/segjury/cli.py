@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from segjury.ranking import Leaderboard
+
 BAD_INPUT = 2
 INTERRUPTED = 130
 READING_CHOICES = ("all", "released", "published", "corrected")
@@ -22,6 +24,7 @@ app = typer.Typer(
     name="segjury",
     help="Score, rank and report segmentation benchmarks in which experts disagree.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,6 +44,26 @@ ScoresArgument = Annotated[
 
 HigherOption = Annotated[list[str] | None, typer.Option(help="Metric where more is better.")]
 LowerOption = Annotated[list[str] | None, typer.Option(help="Metric where less is better.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(version("segjury"))
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Score, rank and report segmentation benchmarks in which experts disagree."""
 
 
 def main() -> None:
@@ -289,7 +312,7 @@ def report(
     with _progress() as progress:
         progress.add_task("writing the report", total=None)
         publish(scores, out, directions=_directions(higher, lower))
-    print(out)
+    print(f"report: {out}")
 
 
 # ---- small parts ---------------------------------------------------------------------------
@@ -298,7 +321,10 @@ def report(
 def _console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr, soft_wrap=True)
+    console = Console(stderr=stderr)
+    if not console.is_terminal:
+        console.width = 200  # a file or pipe has no width to respect
+    return console
 
 
 def _progress() -> Progress:
@@ -328,24 +354,39 @@ def _table(*columns: str) -> Any:
     return Table(*columns, box=box.SIMPLE_HEAD)
 
 
-def _print_leaderboard(first: Any, others: list[Any], cohort: str | None) -> None:
+def _print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: str | None) -> None:
+    """The order first, then value and rank per metric, in as many tables as the width needs."""
     from rich.text import Text
 
-    keys = list(first.values.columns)
-    table = _table("", "method", "mean rank", *keys, *(f"{o.reading}" for o in others))
-    for method in first.values.index:
+    console = _console()
+    of = f", cohort {cohort}" if cohort else ""
+    beside = "; then the positions in the other readings" if others else ""
+    console.print(f"reading {first.reading}{of}: mean rank{beside}", highlight=False)
+    methods = list(first.values.index)
+    table = _table("", "method", "mean rank", "sd", *(other.reading for other in others))
+    for method in methods:
         table.add_row(
             str(first.position[method]),
             Text(str(method)),  # never read as markup
-            f"{first.mean_rank[method]:.2f} ± {first.sd_rank[method]:.2f}",
-            *(f"{first.values.loc[method, k]:.4g} ({first.ranks.loc[method, k]:g})" for k in keys),
-            *(f"{o.position[method]}" for o in others),
+            f"{first.mean_rank[method]:.2f}",
+            f"{first.sd_rank[method]:.2f}",
+            *(f"{other.position[method]}" for other in others),
         )
-    of = f", cohort {cohort}" if cohort else ""
-    beside = "; last columns: position in the other readings" if others else ""
-    console = _console()
-    console.print(f"reading {first.reading}{of}; value (rank){beside}", highlight=False)
     console.print(table)
+    console.print("value (rank) per metric", highlight=False)
+    keys = [str(key) for key in first.values.columns]
+    name_width = max(len(str(method)) for method in methods) + 4
+    per_table = max(1, (console.width - name_width) // (max(map(len, [*keys, "0.0000 (10)"])) + 2))
+    for start in range(0, len(keys), per_table):
+        shown = keys[start : start + per_table]
+        table = _table("method", *shown)
+        for method in methods:
+            cells = (
+                f"{first.values.loc[method, key]:.4g} ({first.ranks.loc[method, key]:g})"
+                for key in shown
+            )
+            table.add_row(Text(str(method)), *cells)
+        console.print(table)
 
 
 def _names(given: str) -> list[str] | None:

@@ -13,6 +13,7 @@ from segjury.errors import InputError
 from segjury.metrics import METRICS
 from segjury.metrics.metric import Direction
 
+SIGNIFICANT_DIGITS = 12
 READING_ORDER = ("corrected", "published", "released")
 Aggregate = Literal["mean", "median"]
 MissingPolicy = Literal["error", "exclude"]
@@ -87,20 +88,30 @@ def leaderboard(
             continue  # undefined for every method and case, so it cannot order them
         key = metric if structure == "all" else f"{metric} {structure}"
         values[key] = by_case.agg(aggregate)
-        ranks[key] = values[key].rank(ascending=directions[metric] == "lower")
+        ranks[key] = _rank(values[key], directions[metric])
     if not ranks:
         raise InputError("no metric has a value that all methods share", "Check the table")
     rank_table = pd.DataFrame(ranks, index=methods)
     mean_rank = rank_table.mean(axis=1)
-    order = mean_rank.sort_values(kind="stable").index
+    order = _settled(mean_rank).sort_values(kind="stable").index
     return Leaderboard(
         reading=str(table["reading"].iloc[0]),
         values=pd.DataFrame(values, index=methods).loc[order],
         ranks=rank_table.loc[order],
         mean_rank=mean_rank[order],
         sd_rank=rank_table.std(axis=1, ddof=0)[order],
-        position=mean_rank.round(9).rank(method="min").astype(int)[order],
+        position=_settled(mean_rank).rank(method="min").astype(int)[order],
     )
+
+
+def _rank(values: pd.Series[float], direction: Direction) -> pd.Series[float]:
+    """1 for the best; equal values share the mean of their ranks."""
+    return _settled(values).rank(ascending=direction == "lower", method="average")
+
+
+def _settled(values: pd.Series[float]) -> pd.Series[float]:
+    """Values without their last digits, which depend on the order of additions."""
+    return values.map(lambda value: float(f"{value:.{SIGNIFICANT_DIGITS}g}"))
 
 
 def _select(
