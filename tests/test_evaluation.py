@@ -17,6 +17,7 @@ import pytest
 
 import segjury
 from segjury.files import write_volume
+from segjury.ranking import leaderboard, readings
 from segjury.volume import Volume
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 
@@ -199,7 +200,11 @@ def mirrored(folder):
 BAD = {
     "truncated gzip": (truncated, "failed", "probability.nii.gz is cut short"),
     "empty file": (lambda f: (f / "probability.nii.gz").write_bytes(b""), "failed", "empty file"),
-    "text file": (lambda f: (f / "probability.nii.gz").write_text("hello " * 99), "failed", "gzip"),
+    "text file": (
+        lambda f: (f / "probability.nii.gz").write_text("hello"),
+        "failed",
+        "not a gzip file",
+    ),
     "text in gzip": (
         lambda f: (f / "probability.nii.gz").write_bytes(gzip.compress(b"hello world")),
         "failed",
@@ -261,6 +266,25 @@ def test_a_bad_reference_leaves_the_case_out_for_everybody(prepared, bench):
     assert lost["value"].isna().all()
     rest, good = table[table["case"] == SECOND], scores(prepared)
     np.testing.assert_array_equal(rest["value"], good[good["case"] == SECOND]["value"])
+
+
+@pytest.mark.parametrize("name", ["02_nocontact", "12_missingvessel"])
+def test_a_missing_prediction_does_not_spoil_what_nobody_can_be_scored_in(tmp_path, name):
+    # the first leaves the released calibration undefined, the second lacks a vessel
+    case = next(case for case in golden_pdacvi() if case.name == name)
+    write_reference(case, tmp_path / "reference" / name)
+    write_prediction(case, tmp_path / "predictions" / "TeamA" / name)
+    (tmp_path / "predictions" / "TeamB").mkdir()
+    assert evaluate(tmp_path).returncode == 2
+    table = scores(tmp_path)
+    undefined = table["value"].isna()
+    by_method = {
+        m: set(map(tuple, part[KEY[2:]].to_numpy()))
+        for m, part in table[undefined].groupby("method")
+    }
+    assert by_method["TeamA"] == by_method["TeamB"] != set()
+    for reading in readings(table):
+        assert leaderboard(table, reading=reading).position["TeamA"] == 1
 
 
 def test_another_spacing_is_a_warning_on_the_row(bench):

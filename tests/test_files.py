@@ -123,8 +123,8 @@ def test_gzip_in_several_members(tmp_path):
 def test_nnunet_probabilities(tmp_path):
     p = np.random.default_rng(0).random((2, 3, 4, 5), dtype=np.float32)  # class, z, y, x
     np.savez_compressed(tmp_path / "case.npz", probabilities=p)
-    read = files.read_nnunet_probability(tmp_path / "case.npz", 1, expected_shape=(5, 4, 3))
-    np.testing.assert_array_equal(read, p[1].T)
+    read = files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+    np.testing.assert_array_equal(read.array, p[1].T)
 
 
 # ---- masks and probabilities ---------------------------------------------------------------
@@ -189,7 +189,10 @@ def nifti_claiming(shape, content=b""):
 
 BROKEN = {
     "empty.nii.gz": (b"", "empty file"),
-    "text.nii.gz": (b"this is not an image\n" * 50, "not sound gzip"),
+    "text.nii.gz": (b"this is not an image\n" * 50, "not a gzip file"),
+    "hello.nii.gz": (b"hello", "not a gzip file"),
+    "bare.nii.gz": (b"\x1f\x8b", "cut short"),
+    "odd.nii.gz": (b"\x1f\x8b" + b"odd" * 50, "cannot be read"),
     "text.nii": (b"this is not an image\n" * 50, "not a NIfTI file"),
     "short.nii": (b"abc", "cut short"),
     "text.mha": (b"this is not an image\n" * 50, "cannot be read"),
@@ -228,7 +231,7 @@ def test_a_flipped_bit_is_noticed(tmp_path):
     content = bytearray((tmp_path / "v.nii.gz").read_bytes())
     content[-100] ^= 4
     (tmp_path / "v.nii.gz").write_bytes(bytes(content))
-    with pytest.raises(InputError, match="gzip"):
+    with pytest.raises(InputError, match="cannot be read"):
         files.read_volume(tmp_path / "v.nii.gz")
 
 
@@ -266,13 +269,13 @@ BAD_ARCHIVES = {
 def test_bad_archives_are_refused(tmp_path, arrays, message):
     np.savez_compressed(tmp_path / "case.npz", **arrays)
     with pytest.raises(InputError, match=message):
-        files.read_nnunet_probability(tmp_path / "case.npz", 1, expected_shape=(5, 4, 3))
+        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
 def test_an_archive_that_is_none(tmp_path):
     (tmp_path / "case.npz").write_bytes(b"PK\x03\x04 but not really")
     with pytest.raises(InputError, match="cannot be read"):
-        files.read_nnunet_probability(tmp_path / "case.npz", 1, expected_shape=(5, 4, 3))
+        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
 @relaxed

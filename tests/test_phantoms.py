@@ -379,10 +379,8 @@ def test_files_are_laid_out_as_the_protocol_expects(tmp_path: Path) -> None:
 
 def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
     both = written(tmp_path / "a", cases=2, methods=2)
-    again = written(tmp_path / "b", cases=2, methods=2)
-    fewer = written(tmp_path / "c", cases=1, methods=1)
-    other = written(tmp_path / "d", cases=1, methods=1, seed=1)
-    assert again == both
+    fewer = written(tmp_path / "b", cases=1, methods=1)
+    other = written(tmp_path / "c", cases=1, methods=1, seed=1)
     assert fewer.items() <= both.items()
     assert all(other[name] != fewer[name] for name in fewer)
 

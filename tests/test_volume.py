@@ -39,6 +39,13 @@ def test_nonzero_voxels_are_numpys(seed, dtype, shape, order):
     assert covered[expected].all()
 
 
+def test_known_spans_are_taken_at_their_word():
+    array = np.ones((4, 1, 1))
+    assert Volume(array, Grid((4, 1, 1)), ((1, 3),)).spans == ((1, 3),)
+    assert nonzero_voxels(array, [(1, 3)]).tolist() == [1, 2]
+    assert Volume(array, Grid((4, 1, 1))).spans == ((0, 4),)
+
+
 def test_a_negative_zero_and_a_nan():
     array = np.array([[[-0.0, 0.0, np.nan, 2.0]]]).T
     assert nonzero_voxels(array).tolist() == [2, 3]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from segjury import files
 from segjury.consensus import RaterPatterns, pack_voxels, staple
 from segjury.errors import InputError, MissingInputError
+from segjury.execution import ahead
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.invasion import (
     REACH,
@@ -28,7 +29,9 @@ from segjury.protocols import Protocol
 from segjury.volume import (
     Box,
     Grid,
+    LabelMap,
     Triple,
+    Volume,
     bounding_box,
     flat,
     grid_differences,
@@ -113,6 +116,10 @@ class ReferenceCase:
             if structure
         }
 
+    def prepare(self) -> None:
+        """Compute now what every method will be compared with."""
+        _ = self.consensus, self.invasion_angles, self.contact_angles
+
     def _marks(self, box: Box) -> NDArray[Any]:
         """The raters' masks in a box, as bits."""
         bits = self.patterns.marked() @ (1 << np.arange(self.patterns.n_raters))
@@ -125,7 +132,7 @@ class PredictedCase:
     """A method's mask and probability map of a case, on the reference grid."""
 
     mask_voxels: NDArray[np.int64]  # flat indices, x fastest
-    probability: NDArray[Any]
+    probability: Volume
     warnings: tuple[str, ...] = ()
 
 
@@ -155,9 +162,13 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     def marks() -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
         voxels = first.where(form.label)
         yield voxels, np.ones(voxels.size, np.uint8)
-        for stem in form.rater_stems[1:]:
-            path = files.find(folder, stem)
-            mask = files.read_mask(path, labels=labels, expected_shape=grid.shape)
+        paths = [files.find(folder, stem) for stem in form.rater_stems[1:]]
+
+        def read(path: Path) -> LabelMap:
+            return files.read_mask(path, labels=labels, expected_shape=grid.shape)
+
+        for path, loaded in zip(paths, ahead(read, paths, depth=2), strict=True):
+            mask = loaded.result()
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
             voxels = mask.where(form.label)
             yield voxels, np.ones(voxels.size, np.uint8)
@@ -244,15 +255,16 @@ def load_prediction(
     mask_path, probability_path = prediction_files(protocol, method_folder, case)
     mask = files.read_mask(mask_path, labels=[1], expected_shape=grid.shape)
     warnings = grid_warnings(protocol, grid, mask.grid, mask_path.name)
-    if probability_path.suffix == ".npz":
-        probability = files.read_nnunet_probability(
-            probability_path, channel=1, expected_shape=grid.shape
-        )
-    else:
-        volume = files.read_probability(probability_path, expected_shape=grid.shape)
-        warnings += grid_warnings(protocol, grid, volume.grid, probability_path.name)
-        probability = volume.array
+    probability = read_probability_map(probability_path, grid)
+    warnings += grid_warnings(protocol, grid, probability.grid, probability_path.name)
     return PredictedCase(mask.voxels, probability, tuple(warnings))
+
+
+def read_probability_map(path: Path, grid: Grid) -> Volume:
+    """A probability map in either layout; nnU-Net's archive has no grid of its own."""
+    if path.suffix == ".npz":
+        return files.read_nnunet_probability(path, channel=1, grid=grid)
+    return files.read_probability(path, expected_shape=grid.shape)
 
 
 def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:

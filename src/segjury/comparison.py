@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from segjury.case import PredictedCase, ReferenceCase, Structure
 from segjury.metrics import calibration, invasion
 from segjury.metrics.metric import Reading
-from segjury.volume import Box, bounding_box, flat, intersection, nonzero_spans
+from segjury.volume import Box, bounding_box, flat, intersection
 
 R = TypeVar("R")
 
@@ -43,11 +43,11 @@ class Comparison:
 
     @cached_property
     def _sum_and_probable(self) -> tuple[float, NDArray[np.int64]]:
-        array = self.prediction.probability
-        cut = _largest_not_above(self._lowest_threshold, array.dtype)
-        voxels, total = flat(array), 0.0
+        probability = self.prediction.probability
+        voxels, total = flat(probability.array), 0.0
+        cut = _largest_not_above(self._lowest_threshold, voxels.dtype)
         found = [np.zeros(0, np.int64)]
-        for start, stop in nonzero_spans(array):
+        for start, stop in probability.spans:
             span = voxels[start:stop]
             total += float(span.sum(dtype=np.float64))
             found.append(np.flatnonzero(span > cut) + start)
@@ -76,7 +76,7 @@ class Comparison:
             ("calibration", str(around), bins, form),
             lambda: calibration.calibration_histogram(
                 self.reference.patterns,
-                self.prediction.probability,
+                self.prediction.probability.array,
                 around.of(form),
                 bins=bins,
                 reading=form,
@@ -114,7 +114,8 @@ class Comparison:
                 slice(part.start - side.start, part.stop - side.start)
                 for part, side in zip(common, box, strict=True)
             )
-            packed[inside] = invasion.pack_levels(self.prediction.probability[common], thresholds)
+            probability = self.prediction.probability.array[common]
+            packed[inside] = invasion.pack_levels(probability, thresholds)
         return packed
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.volume import flat, nonzero_voxels
+from segjury.volume import Span, flat, nonzero_spans, nonzero_voxels
 
 MAX_PATTERNS = 2**16
 STAPLE_TOLERANCE = 1e-14  # on squared changes, as ITK stops
@@ -29,6 +29,7 @@ class RaterPatterns:
     codes: NDArray[Any]
     n_raters: int
     n_labels: int
+    known_spans: tuple[Span, ...] | None = None  # outside which no rater marks anything
 
     @property
     def n_codes(self) -> int:
@@ -44,7 +45,7 @@ class RaterPatterns:
     @cached_property
     def voxels(self) -> NDArray[np.int64]:
         """Flat indices (x fastest) of the voxels that at least one rater labelled."""
-        return nonzero_voxels(self.codes)
+        return nonzero_voxels(self.codes, self.known_spans)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -84,11 +85,16 @@ def pack_voxels(
         raise ValueError(f"{n_raters} raters with {n_labels} labels are too many to pack")
     dtype = np.min_scalar_type(n_labels**n_raters - 1)
     codes = np.zeros(shape, dtype, order="F")
+    first, last = codes.size, 0
     for rater, (voxels, labels) in enumerate(marks):
         if labels.size and not 0 <= labels.min() <= labels.max() < n_labels:
             raise ValueError(f"rater {rater + 1} has labels outside 0 to {n_labels - 1}")
         flat(codes)[voxels] += (labels.astype(np.int64) * n_labels**rater).astype(dtype)
-    return RaterPatterns(codes, n_raters, n_labels)
+        if voxels.size:
+            first, last = min(first, int(voxels[0])), max(last, int(voxels[-1]) + 1)
+    spans = nonzero_spans(flat(codes)[first:last])
+    shifted = tuple((start + first, stop + first) for start, stop in spans)
+    return RaterPatterns(codes, n_raters, n_labels, shifted)
 
 
 # ---- consensus per pattern -----------------------------------------------------------------

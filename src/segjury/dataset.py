@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segjury import execution, files
-from segjury.case import case_names, grid_warnings, method_names, prediction_files
+from segjury.case import (
+    case_names,
+    grid_warnings,
+    method_names,
+    prediction_files,
+    read_probability_map,
+)
 from segjury.errors import InputError
 from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap
@@ -139,13 +145,10 @@ def _check_prediction(task: CheckTask, method: str, grid: Grid | None) -> list[P
     problems: list[Problem] = []
     for path in (mask, probability):
         try:
-            if path.suffix == ".npz":
-                files.read_nnunet_probability(path, 1, expected_shape=grid.shape)
-                continue
             read = (
                 files.read_mask(path, labels=[1], expected_shape=grid.shape)
                 if path == mask
-                else files.read_probability(path, expected_shape=grid.shape)
+                else read_probability_map(path, grid)
             )
             problems += _geometry(task.protocol, grid, read.grid, path.name, where)
         except InputError as error:

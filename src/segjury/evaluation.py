@@ -13,7 +13,6 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -37,6 +36,7 @@ from segjury.errors import InputError, MissingInputError
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import MetricUse, Protocol, load_protocol, protocol_text
 from segjury.scoring import SCORERS, WHOLE, Score
+from segjury.volume import Volume
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,14 +96,12 @@ def score(
     prediction: PredictedCase,
     protocol: Protocol,
     readings: Sequence[Reading] = READINGS,
-    *,
-    metrics: Sequence[MetricUse] | None = None,
 ) -> tuple[list[Row], list[Detail]]:
-    """Scores of one prediction in all metrics of the protocol, or in some, in their order."""
+    """All scores of one prediction, in the order of the protocol."""
     comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
     warnings = "; ".join((*reference.warnings, *prediction.warnings))
     rows, details = [], []
-    for use, reading in _metric_readings(metrics or protocol.metrics, readings):
+    for use, reading in _metric_readings(protocol, readings):
         for found in SCORERS[use.name](comparison, use, reading):
             rows.append(_scored_row(protocol, use, reading, found, warnings))
             details += [
@@ -114,9 +112,9 @@ def score(
 
 
 def _metric_readings(
-    metrics: Sequence[MetricUse], readings: Sequence[Reading]
+    protocol: Protocol, readings: Sequence[Reading]
 ) -> Iterator[tuple[MetricUse, Reading]]:
-    for use in metrics:
+    for use in protocol.metrics:
         for reading in readings:
             if reading in use.readings:
                 yield use, reading
@@ -150,16 +148,16 @@ def penalty_rows(
 ) -> list[Row]:
     """The rows of a prediction that cannot be scored: the worst value of each metric.
 
-    Without a reference nobody can be scored, so the values are left empty for all methods alike.
+    What nobody can be scored in (there is no reference, or it leaves the score undefined) is
+    left empty for all methods alike.
     """
     as_empty = _empty_scores(protocol, readings, reference) if reference else {}
     rows = []
-    for use, reading in _metric_readings(protocol.metrics, readings):
+    for use, reading in _metric_readings(protocol, readings):
         for structure in _structures(protocol, use):
-            value = math.nan
-            if reference is not None and structure in (WHOLE, *_present(reference)):
-                at = (use.name, structure, reading)
-                value = as_empty[at] if use.worst == "empty-prediction" else _worst(use)
+            value = as_empty.get((use.name, structure, reading), math.nan)
+            if not math.isnan(value) and use.worst != "empty-prediction":
+                value = _worst(use)
             rows.append(Row(use.name, structure, reading, value, use.metric.unit, status, detail))
     return rows
 
@@ -172,22 +170,15 @@ def _worst(use: MetricUse) -> float:
 def _empty_scores(
     protocol: Protocol, readings: Sequence[Reading], reference: ReferenceCase
 ) -> dict[tuple[str, str, str], float]:
-    """What a prediction without any voxel scores, where the protocol makes that the penalty."""
-    metrics = [use for use in protocol.metrics if use.worst == "empty-prediction"]
-    if not metrics:
-        return {}
-    shape = reference.grid.shape
-    nothing = PredictedCase(np.zeros(0, np.int64), np.zeros(shape, np.float32, "F"))
-    rows, _ = score(reference, nothing, protocol, readings, metrics=metrics)
+    """What a prediction without any voxel scores."""
+    zeros = np.zeros(reference.grid.shape, np.float32, "F")
+    nothing = PredictedCase(np.zeros(0, np.int64), Volume(zeros, reference.grid, ()))
+    rows, _ = score(reference, nothing, protocol, readings)
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 
 
 def _structures(protocol: Protocol, use: MetricUse) -> list[str]:
     return protocol.structure_names if use.name in ("vi", "contact_angle") else [WHOLE]
-
-
-def _present(reference: ReferenceCase) -> list[str]:
-    return [name for name, structure in reference.structures.items() if structure]
 
 
 @dataclass(frozen=True)
@@ -234,7 +225,14 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str,
         "mean_pairwise_dsc": reference.mean_pairwise_dsc,
         "consensus_cm3": reference.consensus_voxels.size * reference.grid.voxel_volume_mm3 / 1000,
     } | {f"rater_{k + 1}_cm3": float(v) for k, v in enumerate(reference.volumes_cm3)}
-    for method, loaded in _ahead(task, methods, reference):
+
+    def load(method: str) -> PredictedCase:
+        folder = task.predictions / method
+        return load_prediction(task.protocol, folder, task.case, reference.grid)
+
+    loading = execution.ahead(load, methods, depth=2)
+    for method, loaded in zip(methods, loading, strict=True):
+        reference.prepare()  # while the first predictions are read
         try:
             rows, details = score(reference, loaded.result(), task.protocol, task.readings)
             problem = ""
@@ -244,25 +242,6 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str,
             rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
             details = []
         yield method, Result(method, task.case, tuple(rows), tuple(details), problem, facts)
-
-
-def _ahead(
-    task: CaseTask, methods: list[str], reference: ReferenceCase
-) -> Iterator[tuple[str, Future[PredictedCase]]]:
-    """Predictions in order, each read while the one before it is scored."""
-
-    def load(method: str) -> PredictedCase:
-        folder = task.predictions / method
-        return load_prediction(task.protocol, folder, task.case, reference.grid)
-
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(load, methods[0])
-        for method, following in zip(methods, [*methods[1:], None], strict=True):
-            current = coming
-            current.exception()  # wait here, so that no more than one prediction is ahead
-            if following is not None:
-                coming = reader.submit(load, following)
-            yield method, current
 
 
 # ---- results on disk -----------------------------------------------------------------------

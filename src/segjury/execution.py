@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 Task = TypeVar("Task")
@@ -25,6 +26,24 @@ def _free_memory() -> float:
         return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
         return float("inf")  # the system does not tell
+
+
+def ahead(
+    work: Callable[[Task], Result], items: Iterable[Task], *, depth: int
+) -> Iterator[Future[Result]]:
+    """Yield the work on each item in order, with up to `depth` items begun ahead of it.
+
+    For reading files while others are worked on: two more threads, and no more than `depth`
+    results waiting in memory.
+    """
+    with ThreadPoolExecutor(2) as pool:
+        begun: deque[Future[Result]] = deque()
+        for item in items:
+            begun.append(pool.submit(work, item))
+            if len(begun) > depth:
+                yield begun.popleft()
+        while begun:
+            yield begun.popleft()
 
 
 def run(

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from segjury import files
-from segjury.case import prediction_files
+from segjury.case import prediction_files, read_probability_map
 from segjury.errors import InputError
 from segjury.figures import Illustration, case_illustration, case_panel
 from segjury.metrics.metric import Direction
@@ -83,7 +83,7 @@ def _panel(
             mask, probability = prediction_files(protocol, predictions / method, case)
             shown[method] = (
                 files.read_mask(mask, labels=[1], expected_shape=grid.shape),
-                _probability(probability, grid.shape),
+                read_probability_map(probability, grid).array,
             )
         except InputError:
             continue  # its rows say why it could not be scored
@@ -103,12 +103,6 @@ def _panel(
         everyone=methods,
     )
     return case_illustration(figure, case, list(shown))
-
-
-def _probability(path: Path, shape: tuple[int, int, int]) -> NDArray[Any]:
-    if path.suffix == ".npz":
-        return files.read_nnunet_probability(path, 1, expected_shape=shape)
-    return files.read_probability(path, expected_shape=shape).array
 
 
 def _structures(protocol: Protocol, folder: Path, box: Box) -> dict[str, NDArray[np.bool_]]:

@@ -53,7 +53,7 @@ def score_thr_dsc(comparison: Comparison, use: form.ThrDsc, reading: Reading) ->
     patterns = comparison.reference.patterns
     voxels = comparison.probable_voxels
     levels = overlap.threshold_levels(
-        flat(comparison.prediction.probability)[voxels], use.thresholds
+        flat(comparison.prediction.probability.array)[voxels], use.thresholds
     )
     codes = flat(patterns.codes)[voxels].astype(np.intp)
     n_levels = len(use.thresholds) + 1

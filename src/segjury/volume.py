@@ -6,7 +6,9 @@ Arrays have axes x, y, z, in the order of the file, and lie in memory with x fas
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +20,7 @@ Triple = tuple[float, float, float]
 Direction = tuple[Triple, Triple, Triple]
 Property = Literal["spacing", "origin", "direction"]
 Box = tuple[slice, slice, slice]
+Span = tuple[int, int]
 
 BLOCK_BYTES = 4096
 LONGEST_SPAN = 1 << 18
@@ -41,14 +44,25 @@ class Grid:
 
 @dataclass(frozen=True)
 class Volume:
-    """An array (axes x, y, z) on a grid."""
+    """An array (axes x, y, z) on a grid.
+
+    `known_spans` are the spans outside which every voxel is 0, if its maker knows them.
+    """
 
     array: NDArray[Any]
     grid: Grid
+    known_spans: tuple[Span, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.array.shape != self.grid.shape:
             raise ValueError(f"array has shape {self.array.shape}, its grid {self.grid.shape}")
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """Stretches of memory (from, to, in voxels) outside which every voxel is 0."""
+        if self.known_spans is not None:
+            return self.known_spans
+        return tuple(nonzero_spans(self.array))
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,7 @@ def flat(array: NDArray[Any]) -> NDArray[Any]:
     return array.reshape(-1, order="F")
 
 
-def nonzero_spans(array: NDArray[Any]) -> list[tuple[int, int]]:
+def nonzero_spans(array: NDArray[Any]) -> list[Span]:
     """Stretches of memory (from, to, in voxels) outside which every voxel is 0.
 
     One pass over blocks of 4096 bytes, as fast as memory is read; almost all of a mask or a
@@ -116,10 +130,14 @@ def nonzero_spans(array: NDArray[Any]) -> list[tuple[int, int]]:
     return [*spans, rest] if rest[0] < rest[1] else spans
 
 
-def nonzero_voxels(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Flat (x fastest) indices of the voxels that are not 0, in ascending order."""
+def nonzero_voxels(array: NDArray[Any], spans: Iterable[Span] | None = None) -> NDArray[np.int64]:
+    """Flat (x fastest) indices of the voxels that are not 0, in ascending order.
+
+    Looks only at `spans`, where they are known.
+    """
     voxels = flat(array)
-    found = [np.flatnonzero(voxels[a:b]) + a for a, b in nonzero_spans(array)]
+    spans = nonzero_spans(array) if spans is None else spans
+    found = [np.flatnonzero(voxels[start:stop]) + start for start, stop in spans]
     return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 

@@ -60,11 +60,7 @@ class ScoredBox:
 
     released: Box
     clipped: Box
-
-    @property
-    def wraps(self) -> bool:
-        """Whether the released box begins before the volume and so reads from its far end."""
-        return any(side.start < 0 for side in self.released)
+    wraps: bool  # whether the released box begins before the volume and reads from its far end
 
     def of(self, reading: Reading) -> Box:
         """The box a reading uses."""
@@ -78,7 +74,8 @@ def scored_box(patterns: RaterPatterns, padding_voxels: int = PADDING_VOXELS) ->
         return None
     x, y, z = (slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box)
     clipped_x, clipped_y, clipped_z = (slice(max(s.start, 0), s.stop) for s in (x, y, z))
-    return ScoredBox(released=(x, y, z), clipped=(clipped_x, clipped_y, clipped_z))
+    wraps = any(-n < s.start < 0 for s, n in zip((x, y, z), patterns.codes.shape, strict=True))
+    return ScoredBox((x, y, z), (clipped_x, clipped_y, clipped_z), wraps)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""Time and memory of scoring a real-sized PDACVI case, beside just reading its files.
+
+    python benchmarks/pdacvi.py [--shape 512,512,160] [--methods 3] [--repeat 5]
+
+One case, five raters, all readings, one process. Timings are the best of several, taken in turns
+within one run, so that a busy machine slows both alike; what counts is the ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PROTOCOL = "curvas-pdacvi-2025"
+
+
+def measure(folder: Path, repeat: int, what: str) -> None:
+    """In a process of its own: print seconds and peak memory of one kind of work as JSON."""
+    from segjury import files
+    from segjury.case import load_prediction, load_reference, prediction_files
+    from segjury.evaluation import CaseTask, evaluate_case, score
+    from segjury.metrics import READINGS
+    from segjury.protocols import load_protocol
+
+    protocol = load_protocol(PROTOCOL)
+    reference, predictions = folder / "reference", folder / "predictions"
+    case = next(path.name for path in sorted(reference.iterdir()))
+    methods = tuple(sorted(path.name for path in predictions.iterdir()))
+    form = protocol.reference
+
+    def read() -> None:
+        for stem in form.rater_stems:
+            files.read_mask(files.find(reference / case, stem), labels=[1, 2])
+        vessels = files.find(reference / case, form.structures.file)
+        files.read_mask(vessels, labels=form.structures.labels.values())
+        for method in methods:
+            mask, probability = prediction_files(protocol, predictions / method, case)
+            files.read_mask(mask, labels=[1])
+            files.read_probability(probability)
+
+    def evaluate() -> None:
+        evaluate_case(CaseTask(protocol, READINGS, reference, predictions, case, methods))
+
+    def scoring() -> Callable[[], None]:
+        prepared = load_reference(protocol, reference / case)
+        prediction = load_prediction(protocol, predictions / methods[0], case, prepared.grid)
+        score(prepared, prediction, protocol)  # what is computed once per case is done here
+        return lambda: score(prepared, prediction, protocol)
+
+    evaluate()  # start-up (imports, file cache) is not what is measured
+    if what == "memory":
+        print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+        return
+    work = {"read": read, "evaluate": evaluate, "score": scoring()}
+    best = {name: (float("inf"), float("inf")) for name in work}
+    for _ in range(repeat):
+        for name, function in work.items():
+            start, cpu = time.perf_counter(), time.process_time()
+            function()
+            took = time.perf_counter() - start, time.process_time() - cpu
+            best[name] = min(best[name], took)
+    print(json.dumps(best))
+
+
+def child(folder: Path, repeat: int, what: str) -> object:
+    """What a fresh process measures."""
+    command = [sys.executable, __file__, "--measure", what, "--folder", str(folder)]
+    command += ["--repeat", str(repeat)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def help_seconds() -> float:
+    """Shortest time of several calls of `segjury --help`."""
+
+    def once() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "segjury", "--help"], check=True, capture_output=True)
+        return time.perf_counter() - start
+
+    return min(once() for _ in range(5))
+
+
+def main() -> None:
+    """Make the case, measure, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shape", default="512,512,160")
+    parser.add_argument("--methods", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--folder", type=Path, help="keep or reuse the synthetic case here")
+    parser.add_argument("--measure", choices=["time", "memory"], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure(options.folder, options.repeat, options.measure)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        if not (folder / "reference").is_dir():
+            from segjury.phantoms import benchmark_writer
+
+            shape = tuple(int(size) for size in options.shape.split(","))
+            benchmark_writer(PROTOCOL)(
+                folder, cases=1, methods=options.methods, seed=0, shape=shape
+            )
+        seconds = child(folder, options.repeat, "time")
+        memory = child(folder, 1, "memory")
+        n = sum(1 for _ in (folder / "predictions").iterdir())
+        print(f"one case of {options.shape} voxels, five raters, {n} methods, all readings")
+        read, evaluate = seconds["read"], seconds["evaluate"]
+        print(f"{'':36}{'by the clock':>14}{'of processors':>16}")
+        print(f"{'reading the files, one by one':36}{read[0]:12.2f} s{read[1]:14.2f} s")
+        print(f"{'evaluate, reading included':36}{evaluate[0]:12.2f} s{evaluate[1]:14.2f} s")
+        print(f"{'ratio':36}{evaluate[0] / read[0]:14.2f}{evaluate[1] / read[1]:16.2f}")
+        print(f"{'scoring one more method, once read':36}{seconds['score'][0]:12.2f} s")
+        print(f"{'peak memory':36}{memory / 1e9:12.2f} GB")
+        print(f"{'segjury --help':36}{help_seconds():12.2f} s")
+
+
+if __name__ == "__main__":
+    main()
