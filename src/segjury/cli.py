@@ -177,7 +177,11 @@ def check(
     ] = None,
     jobs: JobsOption = None,
 ) -> None:
-    """Check the files of a benchmark: one line per problem, exit code 2 if there is any."""
+    """Check the files of a benchmark: one line per problem, exit code 2 if there is any.
+
+    A warning does not keep a case from being scored: a rater who marks nothing, a vessel that is
+    not there, an origin that differs.
+    """
     from segjury import dataset
     from segjury.case import case_names
     from segjury.protocols import load_protocol
@@ -197,7 +201,7 @@ def check(
     errors = sum(not problem.warning for problem in problems)
     summary = f"{errors} errors, {len(problems) - errors} warnings"
     _console(stderr=True).print(summary, highlight=False)
-    if errors:
+    if problems:
         raise typer.Exit(BAD_INPUT)
 
 

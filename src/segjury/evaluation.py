@@ -13,11 +13,12 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from glob import escape
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,57 +37,11 @@ from segjury.errors import InputError, MissingInputError
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import MetricUse, Protocol, load_protocol, protocol_text
 from segjury.scoring import SCORERS, WHOLE, Score
+from segjury.store import Detail, Result, Row, Status, Store
 from segjury.volume import Volume
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Status = Literal["ok", "undefined", "missing", "failed"]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One score of the long table, without the method and case it belongs to."""
-
-    metric: str
-    structure: str
-    reading: str
-    value: float
-    unit: str
-    status: Status
-    detail: str
-
-
-@dataclass(frozen=True)
-class Detail:
-    """A number that a score was made from."""
-
-    metric: str
-    structure: str
-    reading: str
-    quantity: str
-    item: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Result:
-    """Everything found out about one method on one case."""
-
-    method: str
-    case: str
-    rows: tuple[Row, ...]
-    details: tuple[Detail, ...] = ()
-    problem: str = ""
-    facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Result:
-        """The result that `asdict` was taken of."""
-        rows = tuple(Row(**row) for row in content.pop("rows"))
-        details = tuple(Detail(**detail) for detail in content.pop("details"))
-        return cls(rows=rows, details=details, **content)
-
 
 # ---- one case ------------------------------------------------------------------------------
 
@@ -197,7 +152,7 @@ class CaseTask:
 def evaluate_case(task: CaseTask) -> list[Result]:
     """Score the methods on one case; results found in the store are not computed again."""
     store = Store(task.store) if task.store else None
-    marks = {method: _fingerprint(task, method) if store else "" for method in task.methods}
+    marks = {method: fingerprint(task, method) if store else "" for method in task.methods}
     results = {m: store.load(task.case, m, marks[m]) if store else None for m in task.methods}
     todo = [method for method in task.methods if results[method] is None]
     for method, result in _evaluate_methods(task, todo):
@@ -244,53 +199,14 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str,
         yield method, Result(method, task.case, tuple(rows), tuple(details), problem, facts)
 
 
-# ---- results on disk -----------------------------------------------------------------------
-
-
-class Store:
-    """Finished results, one small file for each method and case, written whole or not at all."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def load(self, case: str, method: str, fingerprint: str) -> Result | None:
-        """The result of the same inputs, protocol and version, if there is one."""
-        try:
-            content = json.loads(self._path(case, method).read_text("utf-8"))
-            if content["fingerprint"] != fingerprint:
-                return None
-            return Result.from_json(content["result"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None  # absent or broken: it is computed again
-
-    def save(self, result: Result, fingerprint: str) -> None:
-        """Keep a result."""
-        path = self._path(result.case, result.method)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}")
-        content = {"fingerprint": fingerprint, "result": asdict(result)}
-        partial.write_text(json.dumps(content), "utf-8")
-        partial.replace(path)
-
-    def _path(self, case: str, method: str) -> Path:
-        name = hashlib.sha256(f"{case}\0{method}".encode(errors="surrogateescape")).hexdigest()
-        return self._folder / f"{name[:24]}.json"
-
-
-def _fingerprint(task: CaseTask, method: str) -> str:
+def fingerprint(task: CaseTask, method: str) -> str:
     """Changes whenever the result could: with the inputs, the protocol or the version."""
     folder = task.predictions / method
     inputs = sorted((task.reference / task.case).glob("*"))
     inputs += sorted((folder / task.case).glob("*"))
-    inputs += sorted(p for p in folder.glob(f"{_glob_escaped(task.case)}.*") if p.is_file())
+    inputs += sorted(path for path in folder.glob(f"{escape(task.case)}.*") if path.is_file())
     said = [_version(), task.protocol.hash, *task.readings, digest(inputs)]
     return hashlib.sha256("\0".join(said).encode()).hexdigest()
-
-
-def _glob_escaped(name: str) -> str:
-    import glob
-
-    return glob.escape(name)
 
 
 # ---- a whole benchmark ---------------------------------------------------------------------

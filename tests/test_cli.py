@@ -1,0 +1,176 @@
+"""The commands as a person types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import nibabel as nib
+import numpy as np
+import pandas as pd
+import pytest
+
+PROTOCOL = "curvas-pdacvi-2025"
+COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report")
+
+
+def segjury(*arguments, **options):
+    command = [sys.executable, "-m", "segjury", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """A whole demo with few cases: its output, and the folder it wrote."""
+    out = tmp_path_factory.mktemp("demo") / "out"
+    done = segjury("demo", "--out", out, "--cases", "5", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    return done.stdout, out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command):
+    done = segjury(command, "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys, segjury.cli; print(sorted(m for m in sys.modules if '.' not in m))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    for heavy in ("numpy", "pandas", "scipy", "SimpleITK", "matplotlib", "pydantic"):
+        assert f"'{heavy}'" not in loaded.stdout
+
+
+def test_the_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", segjury("--version").stdout)
+
+
+def test_the_demo_ends_with_the_leaderboard_and_the_report(demo):
+    printed, out = demo
+    assert printed.strip().splitlines()[-1] == f"report: {out / 'report.html'}"
+    board = pd.read_csv(out / "leaderboard.csv")
+    assert len(board) == 6
+    for method in board["method"]:
+        assert method in printed
+    page = (out / "report.html").read_text()
+    assert all(method in page for method in board["method"])
+    assert any((out / "figures").glob("case-*.png"))
+
+
+def test_the_demo_shows_ranks_that_depend_on_what_is_asked(demo):
+    _, out = demo
+    board = pd.read_csv(out / "leaderboard.csv").set_index("method")
+    first = {column: board[column].idxmin() for column in board if column.startswith("rank_")}
+    assert len({first["rank_dsc"], first["rank_mr_ece"]}) == 2
+    scores = pd.read_csv(out / "scores.csv")
+    assert (scores["cohort"] == "high-complexity").any()
+    assert "leads instead" in (out / "report.html").read_text()
+
+
+def test_protocols_are_listed_and_printed():
+    assert PROTOCOL in segjury("protocols").stdout
+    printed = segjury("protocols", PROTOCOL).stdout
+    for text in ("mr_ece", "corrected", "source:", "hash:", "[policy]"):
+        assert text in printed
+
+
+def test_a_phantom_passes_its_own_check(demo):
+    _, out = demo
+    done = segjury("check", PROTOCOL, "--reference", out / "reference", "--predictions",
+                   out / "predictions", "--jobs", "1")  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "0 errors" in done.stderr
+
+
+def test_a_warning_alone_is_a_problem_too(tmp_path):
+    segjury("phantom", PROTOCOL, tmp_path, "--cases", 1, "--methods", 0)
+    path = tmp_path / "reference" / "P001" / "annotation_4.nii.gz"
+    image = nib.load(path)
+    nib.save(nib.Nifti1Image(np.asarray(image.dataobj) * 0, image.affine), path)
+    done = segjury("check", PROTOCOL, "--reference", tmp_path / "reference")
+    assert done.stdout == "warning: case P001: annotation_4 marks nothing\n"
+    assert done.returncode == 2
+
+
+def test_check_lists_one_line_per_problem(tmp_path):
+    segjury("phantom", PROTOCOL, tmp_path, "--cases", 2, "--methods", 2)
+    reference, predictions = tmp_path / "reference", tmp_path / "predictions"
+    (reference / "P001" / "annotation_2.nii.gz").write_bytes(b"")
+    method = sorted(path.name for path in predictions.iterdir())[0]
+    path = predictions / method / "P002" / "probability.nii.gz"
+    image = nib.load(path)
+    nib.save(nib.Nifti1Image(np.asarray(image.dataobj) * 2, image.affine), path)
+    empty = reference / "P002" / "annotation_4.nii.gz"
+    image = nib.load(empty)
+    nib.save(nib.Nifti1Image(np.asarray(image.dataobj) * 0, image.affine), empty)
+    done = segjury("check", PROTOCOL, "--reference", reference, "--predictions", predictions)
+    assert done.returncode == 2
+    first, second, third = done.stdout.splitlines()
+    assert (
+        first == "error: case P001: annotation_2.nii.gz is an empty file. Write or copy it again."
+    )
+    assert second == "warning: case P002: annotation_4 marks nothing"
+    assert third.startswith(f"error: case P002, method {method}: probability.nii.gz has values ")
+    assert third.endswith("expected probabilities in [0, 1]. Scale the map to probabilities.")
+    assert "2 errors, 1 warnings" in done.stderr
+
+
+def test_rank_takes_the_metrics_of_the_protocol_and_writes_each_reading(demo, tmp_path):
+    _, out = demo
+    segjury("rank", out / "scores.csv", "--out", tmp_path)
+    board = pd.read_csv(tmp_path / "leaderboard.csv")
+    assert list(board.columns[:4]) == ["method", "position", "mean_rank", "sd_rank"]
+    assert sum(column.startswith("rank_") for column in board.columns) == 9
+    assert (tmp_path / "leaderboard_released.csv").exists()
+    ranks = board[[c for c in board.columns if c.startswith("rank_")]]
+    np.testing.assert_allclose(board["mean_rank"], ranks.mean(axis=1))
+    np.testing.assert_allclose(board["sd_rank"], ranks.std(axis=1, ddof=0))
+
+
+def test_rank_and_report_take_a_table_of_another_tool(tmp_path):
+    path = tmp_path / "other.csv"
+    path.write_text("method,case,metric,value\n[red]A,1,speed,2\nB,1,speed,3\n")
+    refused = segjury("rank", path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: it is not known whether more is better for speed")
+    ranked = segjury("rank", path, "--higher", "speed")
+    assert ranked.returncode == 0
+    assert "[red]A" in ranked.stdout  # a method's name is text, never markup
+    done = segjury("report", path, "--higher", "speed", "--out", tmp_path / "report.html")
+    assert done.returncode == 0, done.stderr
+    assert "[red]A" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("phantom", "nothing", "out"), "nothing"),
+        (("phantom", PROTOCOL, "out", "--shape", "1,2"), "--shape is '1,2'"),
+        (
+            ("evaluate", "nothing", "--reference", ".", "--predictions", ".", "--out", "o"),
+            "nothing",
+        ),
+        (("check", PROTOCOL, "--reference", "nowhere"), "there is no folder nowhere"),
+        (("rank", "nowhere.csv"), "there is no table nowhere.csv"),
+        (("report", "nowhere.csv", "--out", "r.html"), "there is no table nowhere.csv"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, message):
+    (tmp_path / "folder").mkdir()
+    done = segjury(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_run_names_its_reading(demo):
+    _, out = demo
+    run = json.loads((out / "run.json").read_text())
+    assert run["cases"] == 5
+    assert run["ranked_metrics"] == ["dsc", "thr_dsc", "mr_ece", "crps", "vi"]
