@@ -173,4 +173,5 @@ def test_the_run_names_its_reading(demo):
     _, out = demo
     run = json.loads((out / "run.json").read_text())
     assert run["cases"] == 5
-    assert run["ranked_metrics"] == ["dsc", "thr_dsc", "mr_ece", "crps", "vi"]
+    ranked = [use["name"] for use in run["protocol"]["definition"]["metrics"] if use["ranked"]]
+    assert ranked == ["dsc", "thr_dsc", "mr_ece", "crps", "vi"]

@@ -16,7 +16,10 @@ import pandas as pd
 import pytest
 
 import segjury
+from segjury import scoring
 from segjury.files import write_volume
+from segjury.metrics import thr_dsc
+from segjury.protocols import protocol_text
 from segjury.ranking import leaderboard, readings
 from segjury.volume import Volume
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
@@ -311,6 +314,38 @@ def test_wrong_options_are_one_line(bench, options, message):
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_fault_of_ours_neither_stops_the_others_nor_punishes_the_method(prepared, monkeypatch):
+    def broken(_comparison, _use, _reading):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setitem(scoring.SCORERS, "crps", broken)
+    folders = {"reference": prepared / "reference", "predictions": prepared / "predictions"}
+    table = segjury.evaluate(PROTOCOL, **folders, methods=["TeamA"])
+    assert set(table["status"]) == {"failed"}
+    assert table["value"].isna().all()
+    assert table["detail"].str.contains("internal error, please report it: RuntimeError").all()
+    assert set(table["case"]) == set(CASES)
+
+
+def test_an_own_protocol_with_three_raters_and_no_vessels(prepared, tmp_path):
+    text = protocol_text(PROTOCOL)
+    text = text.replace("n_raters = 5", "n_raters = 3").replace(PROTOCOL, "mine")
+    start, end = text.index("[reference.structures]"), text.index("[prediction]")
+    text = text[:start] + text[end:]
+    start, end = text.index('[[metrics]]\nname = "vi"'), text.index("[policy]")
+    (tmp_path / "mine.toml").write_text(text[:start] + text[end:])
+    table = segjury.evaluate(
+        tmp_path / "mine.toml",
+        reference=prepared / "reference",
+        predictions=prepared / "predictions",
+        readings=["corrected"],
+    ).set_index(KEY)["value"]
+    arrays = CASES[FIRST].arrays
+    expected = thr_dsc(arrays["annotations"][:3], arrays["probability"])
+    assert table["TeamA", FIRST, "thr_dsc", "all", "corrected"] == pytest.approx(expected)
+    assert set(table.index.get_level_values("metric")) == {"dsc", "thr_dsc", "mr_ece", "crps"}
 
 
 # ---- interruption --------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from segjury.errors import InputError
-from segjury.ranking import cohorts, leaderboard, readings
+from segjury.protocols import load_protocol
+from segjury.ranking import cohorts, leaderboard, protocol_ranking, readings
 from segjury.table import COLUMNS, read_scores
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -117,6 +118,16 @@ def test_what_stands_beside_the_ranking_is_not_ranked():
     rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
     rows += [("A", "1", "contact_angle", 90.0), ("B", "1", "contact_angle", 0.0)]
     assert list(leaderboard(long_table(rows)).values.columns) == ["dsc"]
+
+
+def test_the_protocol_of_a_run_says_what_is_ranked_and_how():
+    protocol = load_protocol("curvas-pdacvi-2025")
+    run = {"protocol": {"definition": protocol.model_dump(mode="json")}}
+    assert protocol_ranking(run) == (("dsc", "thr_dsc", "mr_ece", "crps", "vi"), "mean")
+    run["protocol"]["definition"]["ranking"]["aggregate"] = "median"
+    assert protocol_ranking(run)[1] == "median"
+    for nothing in (None, {}, {"protocol": None}, {"protocol": {"definition": []}}):
+        assert protocol_ranking(nothing) == (None, "mean")
 
 
 # ---- the table -----------------------------------------------------------------------------

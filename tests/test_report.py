@@ -33,17 +33,19 @@ RUN = {
         "title": "A benchmark & its <title>",
         "hash": "sha256:abc123",
         "text": 'name = "</script><script>alert(2)</script>"\n',
-        "sources": [
-            {"title": "The paper", "url": "https://example.org/paper"},
-            "A page, https://example.org/page",
-            {"title": "A trap", "url": "javascript:alert(3)"},
-        ],
+        "definition": {
+            "sources": [
+                {"title": "The paper", "url": "https://example.org/paper"},
+                "A page, https://example.org/page",
+                {"title": "A trap", "url": "javascript:alert(3)"},
+            ],
+            "policy": {"missing": "worst"},
+        },
     },
     "versions": {"numpy": "2.0", "python": "3.11"},
     "machine": {"cores": 2, "hostname": "secret-host"},
     "started": "2026-05-04T10:11:12+00:00",
     "seconds": 12.34,
-    "policy": {"missing": "worst"},
 }
 
 

@@ -267,7 +267,12 @@ def rank(
     metrics: Annotated[
         str, typer.Option(help="Metrics that count, with commas.", show_default="the protocol's")
     ] = "",
-    aggregate: Annotated[str, typer.Option(help="Over cases: mean or median.")] = "mean",
+    scheme: Annotated[
+        str, typer.Option(help="How metric values become one order.")
+    ] = "mean-of-metric-ranks",
+    aggregate: Annotated[
+        str, typer.Option(help="Over cases: mean or median.", show_default="the protocol's")
+    ] = "",
     missing: Annotated[
         str, typer.Option(help="A case that some methods lack: error or exclude.")
     ] = "error",
@@ -277,14 +282,15 @@ def rank(
 ) -> None:
     """Rank the methods by the mean of their metric ranks and print the leaderboard."""
     from segjury import ranking
-    from segjury.table import ranked_metrics, read_run, read_scores, write_csv
+    from segjury.table import read_run, read_scores, write_csv
 
     table = read_scores(scores)
-    chosen = _names(metrics) or ranked_metrics(read_run(scores))
+    ranked, usual = ranking.protocol_ranking(read_run(scores))
+    _choice("scheme", scheme, ("mean-of-metric-ranks",))
     options: dict[str, Any] = {
         "cohort": cohort,
-        "metrics": chosen,
-        "aggregate": _choice("aggregate", aggregate, ("mean", "median")),
+        "metrics": _names(metrics) or ranked,
+        "aggregate": _choice("aggregate", aggregate or usual, ("mean", "median")),
         "missing": _choice("missing", missing, ("error", "exclude")),
         "directions": _directions(higher, lower),
     }

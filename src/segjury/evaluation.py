@@ -188,14 +188,18 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str,
     loading = execution.ahead(load, methods, depth=2)
     for method, loaded in zip(methods, loading, strict=True):
         reference.prepare()  # while the first predictions are read
+        rows: list[Row] = []
+        details: list[Detail] = []
+        problem = ""
         try:
             rows, details = score(reference, loaded.result(), task.protocol, task.readings)
-            problem = ""
         except InputError as error:
             status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
             problem = str(error)
             rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
-            details = []
+        except Exception as error:
+            problem = f"internal error, please report it: {type(error).__name__}: {error}"
+            rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
         yield method, Result(method, task.case, tuple(rows), tuple(details), problem, facts)
 
 
@@ -286,12 +290,9 @@ def run(
             "title": form.title,
             "hash": form.hash,
             "text": "" if isinstance(protocol, Protocol) else protocol_text(protocol),
-            "sources": [source.model_dump() for source in form.sources],
+            "definition": form.model_dump(mode="json"),
         },
         "readings": list(readings),
-        "ranked_metrics": [use.name for use in form.metrics if use.ranked],
-        "policy": form.policy.model_dump(),
-        "ranking": form.ranking.model_dump(),
         "reference": str(reference),
         "predictions": str(predictions),
         "methods": list(chosen),

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from segjury import files
 from segjury.case import prediction_files, read_probability_map
 from segjury.errors import InputError
 from segjury.figures import Illustration, case_illustration, case_panel
 from segjury.metrics.metric import Direction
-from segjury.protocols import Protocol, load_protocol
-from segjury.ranking import leaderboard
+from segjury.protocols import Protocol
+from segjury.ranking import leaderboard, protocol_ranking
 from segjury.report import write_report
 from segjury.report.content import Ranking
-from segjury.table import ranked_metrics, read_run, read_scores
+from segjury.table import read_run, read_scores
 from segjury.volume import Box, LabelMap, bounding_box, grow
 
 MOST_TILES = 6  # methods shown in a picture: the first of the leaderboard
@@ -32,7 +33,8 @@ def publish(
     """Write the report of a table of scores; pictures too, where its images are at hand."""
     table = read_scores(scores)
     run = read_run(scores)
-    ranking = Ranking(metrics=ranked_metrics(run), directions=directions)
+    metrics, aggregate = protocol_ranking(run)
+    ranking = Ranking(metrics=metrics, directions=directions, aggregate=aggregate)
     panels = _panels(table, run, ranking) if run else []
     return write_report(table, out, run=run, panels=panels, ranking=ranking)
 
@@ -50,10 +52,10 @@ def _panels(table: pd.DataFrame, run: Mapping[str, Any], ranking: Ranking) -> li
     found = []
     for case in _telling_cases(table, board.reading):
         try:
-            protocol = load_protocol(str(run["protocol"]["name"]))
+            protocol = Protocol.model_validate(run["protocol"]["definition"])
             folders = Path(str(run["reference"])), Path(str(run["predictions"]))
             found.append(_panel(protocol, *folders, case, methods))
-        except (InputError, OSError, KeyError, TypeError):
+        except (InputError, ValidationError, OSError, KeyError, TypeError):
             continue  # the images have moved on; the report is complete without them
     return found
 

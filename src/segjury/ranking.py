@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -45,6 +45,16 @@ class Leaderboard:
             columns[name] = self.values[key]
             columns[f"rank_{name}"] = self.ranks[key]
         return pd.DataFrame(columns).rename_axis("method").reset_index()
+
+
+def protocol_ranking(run: Mapping[str, Any] | None) -> tuple[tuple[str, ...] | None, Aggregate]:
+    """The metrics a run's protocol ranks by (None: no run tells) and how it aggregates them."""
+    try:
+        definition = (run or {})["protocol"]["definition"]
+        ranked = tuple(str(use["name"]) for use in definition["metrics"] if use["ranked"])
+        return ranked, "median" if definition["ranking"]["aggregate"] == "median" else "mean"
+    except (KeyError, TypeError):
+        return None, "mean"
 
 
 def readings(scores: pd.DataFrame) -> list[str]:

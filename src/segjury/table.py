@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,9 +154,3 @@ def read_run(scores: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return run if isinstance(run, dict) else None
-
-
-def ranked_metrics(run: Mapping[str, Any] | None) -> tuple[str, ...] | None:
-    """The metrics that the protocol of a run ranks by; None where no run tells."""
-    names = (run or {}).get("ranked_metrics")
-    return tuple(map(str, names)) if isinstance(names, list) and names else None

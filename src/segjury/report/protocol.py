@@ -64,13 +64,14 @@ class Provenance:
 def protocol(run: Mapping[str, Any]) -> Protocol:
     """The protocol's part of a run."""
     given = _mapping(run.get("protocol"))
+    definition = _mapping(given.get("definition"))
     return Protocol(
         name=_text(given.get("name")),
         title=_text(given.get("title")),
         hash=_text(given.get("hash")),
         text=str(given.get("text") or "").strip(),
-        sources=tuple(_source(item) for item in _sequence(given.get("sources"))),
-        policy=_pairs(run.get("policy")),
+        sources=tuple(_source(item) for item in _sequence(definition.get("sources"))),
+        policy=_pairs(definition.get("policy")),
     )
 
 
