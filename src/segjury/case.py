@@ -141,11 +141,21 @@ class PredictedCase:
 
 def case_names(reference: Path) -> list[str]:
     """The cases of a benchmark: the folders of the reference."""
-    if not reference.is_dir():
-        raise InputError(f"there is no folder {reference}", "Give the folder with the cases")
-    names = sorted(p.name for p in reference.iterdir() if p.is_dir() and p.name[0] != ".")
+    return _folder_names(reference, "case")
+
+
+def method_names(predictions: Path) -> list[str]:
+    """The methods of a benchmark: the folders of the predictions."""
+    return _folder_names(predictions, "method")
+
+
+def _folder_names(folder: Path, of: str) -> list[str]:
+    todo = f"Give the folder that has one folder per {of}"
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", todo)
+    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
     if not names:
-        raise InputError(f"{reference} has no case folders", "Give the folder with the cases")
+        raise InputError(f"{folder} has no {of} folders", todo)
     return names
 
 
@@ -218,16 +228,6 @@ def _structures(
 
 
 # ---- prediction ----------------------------------------------------------------------------
-
-
-def method_names(predictions: Path) -> list[str]:
-    """The methods of a benchmark: the folders of the predictions."""
-    if not predictions.is_dir():
-        raise InputError(f"there is no folder {predictions}", "Give the folder with the methods")
-    names = sorted(p.name for p in predictions.iterdir() if p.is_dir() and p.name[0] != ".")
-    if not names:
-        raise InputError(f"{predictions} has no method folders", "Give the folder with the methods")
-    return names
 
 
 def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> tuple[Path, Path]:

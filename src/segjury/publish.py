@@ -17,7 +17,7 @@ from segjury.errors import InputError
 from segjury.figures import Illustration, case_illustration, case_panel
 from segjury.metrics.metric import Direction
 from segjury.protocols import Protocol
-from segjury.ranking import leaderboard, protocol_ranking
+from segjury.ranking import protocol_ranking
 from segjury.report import write_report
 from segjury.report.content import Ranking
 from segjury.table import read_run, read_scores
@@ -41,13 +41,7 @@ def publish(
 
 def _panels(table: pd.DataFrame, run: Mapping[str, Any], ranking: Ranking) -> list[Illustration]:
     """Pictures of a typical case and of the hardest one."""
-    board = leaderboard(
-        table,
-        metrics=ranking.metrics,
-        directions=ranking.directions,
-        aggregate=ranking.aggregate,
-        missing=ranking.missing,
-    )
+    board = ranking.leaderboard(table)
     methods = [str(name) for name in board.values.index]
     found = []
     for case in _telling_cases(table, board.reading):

@@ -29,6 +29,20 @@ class Ranking:
     aggregate: Aggregate = "mean"
     missing: MissingPolicy = "error"
 
+    def leaderboard(
+        self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
+    ) -> Leaderboard:
+        """The leaderboard of a table under these rules."""
+        return leaderboard(
+            scores,
+            reading=reading,
+            cohort=cohort,
+            metrics=self.metrics,
+            directions=self.directions,
+            aggregate=self.aggregate,
+            missing=self.missing,
+        )
+
     def direction(self, metric: str) -> str:
         """Which values of a metric are better, if anybody said."""
         return (self.directions or {}).get(metric) or metric_direction(metric)
@@ -62,13 +76,7 @@ def completed(scores: pd.DataFrame) -> pd.DataFrame:
 
 def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
     """Rank the methods in every reading and cohort, and put it in words; see `completed`."""
-    rank = partial(
-        leaderboard,
-        metrics=ranking.metrics,
-        directions=ranking.directions,
-        aggregate=ranking.aggregate,
-        missing=ranking.missing,
-    )
+    rank = ranking.leaderboard
     boards = [rank(scores, reading=reading) for reading in readings(scores)]
     main, others = boards[0], boards[1:]
     groups = {name: rank(scores, reading=main.reading, cohort=name) for name in cohorts(scores)}
