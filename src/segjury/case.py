@@ -280,6 +280,29 @@ def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> lis
     return warnings
 
 
+def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
+    """The files that a case's reference is read from, those that there are."""
+    form = protocol.reference
+    stems = [*form.rater_stems, form.consensus, form.structures.file if form.structures else None]
+    return [path for stem in stems if stem for path in files.candidates(folder, stem)]
+
+
+def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
+    """The files that a prediction is read from in either layout, those that there are."""
+    form = protocol.prediction
+    found = [
+        path
+        for folder, stem in (
+            (method_folder / case, form.mask),
+            (method_folder / case, form.probability),
+            (method_folder, case),
+        )
+        for path in files.candidates(folder, stem)
+    ]
+    archive = method_folder / f"{case}.npz"
+    return [*found, archive] if archive.is_file() else found
+
+
 def digest(paths: Iterable[Path]) -> str:
     """Fingerprint of files by name and content; a missing one counts as such."""
     total = hashlib.blake2b(digest_size=16)

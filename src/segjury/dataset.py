@@ -98,9 +98,9 @@ def _check_reference(task: CheckTask, folder: Path) -> tuple[list[Problem], Grid
                 for name, label in known.items()
                 if label not in present
             ]
-    if form.consensus is not None and any(folder.glob(f"{form.consensus}.*")):
+    if form.consensus is not None and files.candidates(folder, form.consensus):
         problems += _read_mask(task.protocol, folder, form.consensus, [1], grid, where)[1]
-    if form.image is not None and any(folder.glob(f"{form.image}.*")):
+    if form.image is not None and files.candidates(folder, form.image):
         problems += _check_image(task.protocol, folder, form.image, grid, where)
     return problems, grid
 

@@ -6,7 +6,6 @@ reference is prepared once and used for all methods; one bad file costs its own 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -15,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from glob import escape
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +29,8 @@ from segjury.case import (
     load_prediction,
     load_reference,
     method_names,
+    prediction_inputs,
+    reference_inputs,
 )
 from segjury.comparison import Comparison
 from segjury.errors import InputError, MissingInputError
@@ -42,6 +42,9 @@ from segjury.volume import Volume
 
 if TYPE_CHECKING:
     import pandas as pd
+
+OUR_FAULT = "internal error"
+
 
 # ---- one case ------------------------------------------------------------------------------
 
@@ -151,30 +154,28 @@ class CaseTask:
 
 def evaluate_case(task: CaseTask) -> list[Result]:
     """Score the methods on one case; results found in the store are not computed again."""
-    store = Store(task.store) if task.store else None
-    marks = {method: fingerprint(task, method) if store else "" for method in task.methods}
-    results = {m: store.load(task.case, m, marks[m]) if store else None for m in task.methods}
-    todo = [method for method in task.methods if results[method] is None]
-    for method, result in _evaluate_methods(task, todo):
-        results[method] = result
-        if store:
-            store.save(result, marks[method])
+    if task.store is None:
+        return list(_evaluate_methods(task, list(task.methods)))
+    store = Store(task.store)
+    marks = fingerprints(task)
+    results = {method: store.load(task.case, method, marks[method]) for method in task.methods}
+    for result in _evaluate_methods(task, [m for m in task.methods if results[m] is None]):
+        results[result.method] = result
+        if not result.problem.startswith(OUR_FAULT):  # that may be gone the next time
+            store.save(result, marks[result.method])
     return [result for result in results.values() if result is not None]
 
 
-def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str, Result]]:
+def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
     if not methods:
         return
-    reference = None
-    fault = ""
     try:
         reference = load_reference(task.protocol, task.reference / task.case)
-    except InputError as error:
-        fault = f"reference: {error}"
-    if reference is None:
+    except Exception as error:  # a fault of ours must not stop the other cases
+        fault = f"reference: {error}" if isinstance(error, InputError) else _our_fault(error)
         unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
         for method in methods:
-            yield method, Result(method, task.case, unscored, problem=fault)
+            yield Result(method, task.case, unscored, problem=fault)
         return
     facts = {
         "mean_pairwise_dsc": reference.mean_pairwise_dsc,
@@ -187,30 +188,34 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[tuple[str,
 
     loading = execution.ahead(load, methods, depth=2)
     for method, loaded in zip(methods, loading, strict=True):
-        reference.prepare()  # while the first predictions are read
         rows: list[Row] = []
         details: list[Detail] = []
         problem = ""
         try:
+            reference.prepare()  # while the first predictions are read
             rows, details = score(reference, loaded.result(), task.protocol, task.readings)
         except InputError as error:
             status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
             problem = str(error)
             rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
-        except Exception as error:
-            problem = f"internal error, please report it: {type(error).__name__}: {error}"
+        except Exception as error:  # nor the other methods, nor punish this one
+            problem = _our_fault(error)
             rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
-        yield method, Result(method, task.case, tuple(rows), tuple(details), problem, facts)
+        yield Result(method, task.case, tuple(rows), tuple(details), problem, facts)
 
 
-def fingerprint(task: CaseTask, method: str) -> str:
-    """Changes whenever the result could: with the inputs, the protocol or the version."""
-    folder = task.predictions / method
-    inputs = sorted((task.reference / task.case).glob("*"))
-    inputs += sorted((folder / task.case).glob("*"))
-    inputs += sorted(path for path in folder.glob(f"{escape(task.case)}.*") if path.is_file())
-    said = [_version(), task.protocol.hash, *task.readings, digest(inputs)]
-    return hashlib.sha256("\0".join(said).encode()).hexdigest()
+def _our_fault(error: Exception) -> str:
+    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"
+
+
+def fingerprints(task: CaseTask) -> dict[str, str]:
+    """Per method: changes whenever its result could, with inputs, protocol or version."""
+    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
+    said = "\0".join([_version(), task.protocol.hash, *task.readings, reference])
+    return {
+        method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
+        for method, folder in ((method, task.predictions / method) for method in task.methods)
+    }
 
 
 # ---- a whole benchmark ---------------------------------------------------------------------
@@ -271,7 +276,7 @@ def run(
         raise InputError(
             f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
         )
-    chosen = tuple(methods or found)
+    chosen = tuple(dict.fromkeys(methods or found))
     tasks = [
         CaseTask(form, tuple(readings), reference, predictions, case, chosen, store)
         for case in cases

@@ -48,9 +48,14 @@ BrokenGzipError: type[Exception] = cast("type[Exception]", isal_zlib.error)  # i
 Shape = tuple[int, int, int]
 
 
+def candidates(folder: Path, stem: str) -> list[Path]:
+    """The images `stem` in `folder`, with any known suffix."""
+    return [path for s in SUFFIXES if (path := folder / f"{stem}{s}").is_file()]
+
+
 def find(folder: Path, stem: str) -> Path:
-    """The image `stem` in `folder`, with any known suffix."""
-    found = [folder / f"{stem}{s}" for s in SUFFIXES if (folder / f"{stem}{s}").is_file()]
+    """The one image `stem` in `folder`."""
+    found = candidates(folder, stem)
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
         raise InputError(f"{folder.name} has {names}", "Keep one of them")

@@ -85,7 +85,7 @@ def _panel(
             continue  # its rows say why it could not be scored
     box = _region([*raters.values(), *(mask for mask, _ in shown.values())])
     image = None
-    if form.image is not None and any(folder.glob(f"{form.image}.*")):
+    if form.image is not None and files.candidates(folder, form.image):
         image = files.read_volume(files.find(folder, form.image)).array[box]
     figure = case_panel(
         image,
