@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 
 import nibabel as nib
 import numpy as np
@@ -77,6 +78,7 @@ def test_protocols_are_listed_and_printed():
     printed = segjury("protocols", PROTOCOL).stdout
     for text in ("mr_ece", "corrected", "source:", "hash:", "[policy]"):
         assert text in printed
+    assert tomllib.loads(printed)["name"] == PROTOCOL  # so that `> my.toml` gives a protocol
 
 
 def test_a_phantom_passes_its_own_check(demo):

@@ -57,9 +57,14 @@ def test_identity_is_best(name, reading, seed):
 @few
 @given(seed=seeds)
 def test_values_stay_in_bounds(name, reading, seed):
-    value = SCORE[name](random_scene(seed), reading)
+    scene = random_scene(seed)
+    value = SCORE[name](scene, reading)
     low, high = METRICS[name].bounds
-    assert low - 1e-9 <= value <= high + 1e-9
+    equal_volumes = np.ptp(scene.raters.sum(axis=(1, 2, 3))) == 0
+    if name == "crps" and reading == "published" and equal_volumes:
+        assert math.isnan(value)  # there is no Gaussian to compare with
+    else:
+        assert low - 1e-9 <= value <= high + 1e-9
 
 
 @few

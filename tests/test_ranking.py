@@ -8,7 +8,7 @@ import pytest
 
 from segjury.errors import InputError
 from segjury.protocols import load_protocol
-from segjury.ranking import cohorts, leaderboard, protocol_ranking, readings
+from segjury.ranking import cohorts, leaderboard, notes, protocol_ranking, readings
 from segjury.table import COLUMNS, read_scores
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -96,6 +96,16 @@ def test_a_case_undefined_for_all_is_left_out():
     assert leaderboard(long_table(rows)).values["dsc"].to_dict() == {"A": 0.5, "B": 0.5}
 
 
+def test_what_was_not_scored_is_noted():
+    rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.0)]
+    rows += [("A", "2", "dsc", np.nan), ("B", "2", "dsc", np.nan)]
+    table = long_table(rows, status=["ok", "missing", "failed", "failed"])
+    lost, bad = notes(table, "given")
+    assert lost == "2 has no score for any method and has no part in the ranking"
+    assert bad == "missing or failed predictions, scored as the protocol says: B 1 of 1"
+    assert notes(long_table(rows[:1]), "given") == []
+
+
 def test_readings_cohorts_and_metrics_select_rows():
     rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
     rows += [("A", "2", "dsc", 0.1), ("B", "2", "dsc", 0.8)]
@@ -144,6 +154,18 @@ def test_a_table_of_another_tool_is_completed(tmp_path):
     assert tuple(table.columns) == COLUMNS
     assert table["reading"].tolist() == ["given", "given"]
     assert np.isnan(table["value"].iloc[1])
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_other_separators_and_an_index_column(tmp_path, separator):
+    text = ",method,case,metric,value\n0,A,1,dsc,0.5\n1,B,1,dsc,0.25\n".replace(",", separator)
+    table = read_scores(write(tmp_path / "s.csv", text))
+    assert table[["method", "value"]].to_numpy().tolist() == [["A", 0.5], ["B", 0.25]]
+
+
+def test_columns_of_known_metrics_in_capitals(tmp_path):
+    table = read_scores(write(tmp_path / "s.csv", "method,DSC,VI_PORTA\nA,0.5,20\n"))
+    assert table[["metric", "structure"]].to_numpy().tolist() == [["dsc", "all"], ["vi", "PORTA"]]
 
 
 def test_case_names_stay_text(tmp_path):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from segjury.errors import InputError
+
 if TYPE_CHECKING:
     from segjury.evaluation import evaluate
 
-__all__ = ["evaluate"]
+__all__ = ["InputError", "evaluate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from segjury.ranking import Leaderboard
+    from segjury.ranking import Leaderboard, MissingPolicy
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -44,6 +44,9 @@ ScoresArgument = Annotated[
 
 HigherOption = Annotated[list[str] | None, typer.Option(help="Metric where more is better.")]
 LowerOption = Annotated[list[str] | None, typer.Option(help="Metric where less is better.")]
+MissingOption = Annotated[
+    str, typer.Option(help="A case that some methods lack: error, or exclude it for all.")
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -73,6 +76,9 @@ def main() -> None:
     except InputError as error:
         _fail(error)
         sys.exit(BAD_INPUT)
+    except OSError as error:  # a full disk, a folder that cannot be written to
+        _fail(f"{error.strerror or error}: {error.filename or 'no file named'}")
+        sys.exit(BAD_INPUT)
 
 
 def _fail(error: InputError | str) -> None:
@@ -92,7 +98,7 @@ def demo(
     jobs: JobsOption = None,
 ) -> None:
     """Make a small synthetic PDACVI benchmark, score six methods, rank them, write the report."""
-    phantom("curvas-pdacvi-2025", out, cases=cases, methods=6, seed=seed, shape="")
+    phantom("curvas-pdacvi-2025", out, cases=cases, methods=6, seed=seed, shape="", force=True)
     evaluate(
         "curvas-pdacvi-2025",
         reference=out / "reference",
@@ -106,11 +112,14 @@ def demo(
     report(out / "scores.csv", out=out / "report.html")
 
 
-@app.command(epilog="Example: [cyan]segjury protocols curvas-pdacvi-2025[/]")
+@app.command(epilog="Example: [cyan]segjury protocols curvas-pdacvi-2025 > my.toml[/]")
 def protocols(
     name: Annotated[str | None, typer.Argument(help="Protocol to print.")] = None,
 ) -> None:
-    """List the protocols; with a name, print its definition, metrics, readings and sources."""
+    """List the protocols; with a name, print its definition, metrics, readings and sources.
+
+    Written to a file, it is a protocol file: a copy to change and use as your own.
+    """
     from segjury.protocols import builtin_names, load_protocol, protocol_text
 
     console = _console()
@@ -119,7 +128,6 @@ def protocols(
             console.print(f"[bold]{known}[/]  {load_protocol(known).title}", highlight=False)
         return
     protocol = load_protocol(name)
-    console.print(f"[bold]{protocol.title}[/]\n{protocol.summary}\n", highlight=False)
     table = _table("metric", "better", "unit", "readings", "ranked", "what it is")
     for use in protocol.metrics:
         metric = use.metric
@@ -131,11 +139,16 @@ def protocols(
             "yes" if use.ranked else "no",
             metric.summary,
         )
-    console.print(table)
-    for source in protocol.sources:
-        console.print(f"source: {source.title} {source.url}", highlight=False, markup=False)
-    console.print(f"hash: {protocol.hash}\n", highlight=False)
-    console.print(protocol_text(name), highlight=False, markup=False)
+    with console.capture() as capture:
+        console.print(f"{protocol.title}\n{protocol.summary}", highlight=False, markup=False)
+        console.print(table)
+        for source in protocol.sources:
+            console.print(f"source: {source.title} {source.url}", highlight=False, markup=False)
+        console.print(f"hash: {protocol.hash}", highlight=False)
+    about = capture.get()
+    if not console.is_terminal:  # `segjury protocols NAME > my.toml` gives a file to edit
+        about = "".join(f"# {line}".rstrip() + "\n" for line in about.splitlines())
+    print(f"{about}\n{protocol_text(name)}", end="")
 
 
 @app.command(
@@ -148,10 +161,13 @@ def phantom(
     methods: Annotated[int, typer.Option(min=0, help="Number of simulated methods.")] = 6,
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
     shape: Annotated[str, typer.Option(help="Voxels, as X,Y,Z.", show_default="small")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
 ) -> None:
     """Write a synthetic benchmark with simulated raters and methods."""
     from segjury.phantoms import benchmark_writer
 
+    if not force and any((out / part).exists() for part in ("reference", "predictions")):
+        raise InputError(f"{out} holds a benchmark", "Give another folder, or --force to overwrite")
     options: dict[str, Any] = {"shape": _shape(shape)} if shape else {}
     write = benchmark_writer(protocol)
     with _progress() as progress:
@@ -164,6 +180,7 @@ def phantom(
             progress=lambda _case: progress.advance(bar),
             **options,
         )
+    print(out)
 
 
 @app.command(
@@ -231,6 +248,7 @@ def evaluate(
     from segjury import evaluation as engine
     from segjury.case import case_names, method_names
 
+    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     chosen = _names(methods)
     total = len(case_names(reference)) * len(chosen or method_names(predictions))
     try:
@@ -250,10 +268,16 @@ def evaluate(
         _fail("interrupted. What was finished is kept; run the same command to go on")
         raise typer.Exit(INTERRUPTED) from None
     engine.write(evaluation, out)
+    for warning in engine.unknown_cases(reference, predictions, evaluation.run["methods"]):
+        print(f"warning: {warning}", file=sys.stderr)
     for problem in evaluation.problems:
         _fail(problem)
     print(out / "scores.csv")
     if evaluation.problems:
+        status = evaluation.scores.groupby(["method", "case"])["status"].first()
+        missing, failed = (int((status == word).sum()) for word in ("missing", "failed"))
+        scored = f"{len(status) - missing - failed} of {len(status)} predictions scored"
+        print(f"{scored}, {missing} missing, {failed} failed", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
 
 
@@ -273,9 +297,7 @@ def rank(
     aggregate: Annotated[
         str, typer.Option(help="Over cases: mean or median.", show_default="the protocol's")
     ] = "",
-    missing: Annotated[
-        str, typer.Option(help="A case that some methods lack: error or exclude.")
-    ] = "error",
+    missing: MissingOption = "error",
     higher: HigherOption = None,
     lower: LowerOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for leaderboard.csv.")] = None,
@@ -296,12 +318,16 @@ def rank(
     }
     names = ranking.readings(table)
     first = ranking.leaderboard(table, reading=reading, **options)
-    others = [
+    boards = (
         ranking.leaderboard(table, reading=name, **options)
         for name in names
         if name != first.reading
-    ]
+    )
+    # a reading that lacks some of the metrics asks something else
+    others = [b for b in boards if list(b.values.columns) == list(first.values.columns)]
     _print_leaderboard(first, others, cohort)
+    for note in ranking.notes(table, first.reading, cohort):
+        print(f"note: {note}")
     if out is not None:
         write_csv(first.table(), out / "leaderboard.csv")
         for other in others:
@@ -315,13 +341,30 @@ def report(
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     higher: HigherOption = None,
     lower: LowerOption = None,
+    missing: MissingOption = "error",
+    reference: Annotated[
+        Path | None, typer.Option(help="Cases, for pictures.", show_default="as in run.json")
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Methods, for pictures.", show_default="as in run.json")
+    ] = None,
 ) -> None:
-    """Write the report: one HTML file, and its figures as SVG, PNG and PDF beside it."""
+    """Write the report: one HTML file, and a folder `figures` beside it (SVG, PNG, PDF)."""
     from segjury.publish import publish
 
-    with _progress() as progress:
-        progress.add_task("writing the report", total=None)
-        publish(scores, out, directions=_directions(higher, lower))
+    if out.is_dir():
+        raise InputError(f"{out} is a folder", "Give the name of the HTML file to write")
+    with _console(stderr=True).status("writing the report"):
+        written = publish(
+            scores,
+            out,
+            directions=_directions(higher, lower),
+            missing=cast("MissingPolicy", _choice("missing", missing, ("error", "exclude"))),
+            reference=reference,
+            predictions=predictions,
+        )
+    if written.note:
+        print(f"warning: {written.note}", file=sys.stderr)
     print(f"report: {out}")
 
 
@@ -404,10 +447,12 @@ def _names(given: str) -> list[str] | None:
 
 
 def _directions(higher: list[str] | None, lower: list[str] | None) -> dict[str, Any]:
-    both = set(higher or []) & set(lower or [])
+    more = [name for given in higher or [] for name in given.split(",")]
+    less = [name for given in lower or [] for name in given.split(",")]
+    both = set(more) & set(less)
     if both:
         raise InputError(f"--higher and --lower both name {', '.join(both)}", "Choose one")
-    return dict.fromkeys(higher or [], "higher") | dict.fromkeys(lower or [], "lower")
+    return dict.fromkeys(more, "higher") | dict.fromkeys(less, "lower")
 
 
 def _readings(given: str) -> tuple[Any, ...]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OUR_FAULT = "internal error"
+REFERENCE = "reference"
 
 
 # ---- one case ------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
     try:
         reference = load_reference(task.protocol, task.reference / task.case)
     except Exception as error:  # a fault of ours must not stop the other cases
-        fault = f"reference: {error}" if isinstance(error, InputError) else _our_fault(error)
+        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else _our_fault(error)
         unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
         for method in methods:
             yield Result(method, task.case, unscored, problem=fault)
@@ -269,6 +270,9 @@ def run(
     is called with each finished case and the number of its methods.
     """
     form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    unknown = [reading for reading in readings if reading not in READINGS]
+    if unknown or isinstance(readings, str):
+        raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
     cases = case_names(reference)
     found = method_names(predictions)
     absent = [name for name in methods or [] if name not in found]
@@ -277,6 +281,7 @@ def run(
             f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
         )
     chosen = tuple(dict.fromkeys(methods or found))
+    _check_folders(form, reference, cases, predictions, chosen)
     tasks = [
         CaseTask(form, tuple(readings), reference, predictions, case, chosen, store)
         for case in cases
@@ -298,8 +303,8 @@ def run(
             "definition": form.model_dump(mode="json"),
         },
         "readings": list(readings),
-        "reference": str(reference),
-        "predictions": str(predictions),
+        "reference": str(reference.resolve()),
+        "predictions": str(predictions.resolve()),
         "methods": list(chosen),
         "cases": len(cases),
         "versions": _versions(),
@@ -309,6 +314,39 @@ def run(
         "seconds": round(time.perf_counter() - clock, 3),
     }
     return _tabulate(form, results, about)
+
+
+def _check_folders(
+    protocol: Protocol, reference: Path, cases: list[str], predictions: Path, methods: Sequence[str]
+) -> None:
+    """Refuse folders of the wrong level, in which nothing at all could be scored."""
+    if not any(reference_inputs(protocol, reference / case) for case in cases):
+        stem = protocol.reference.rater_stems[0]
+        raise InputError(
+            f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
+            "Give the folder that has one folder per case",
+        )
+    level_too_deep = set(methods) & set(cases) and not any(
+        prediction_inputs(protocol, predictions / method, case)
+        for method in methods
+        for case in cases
+    )
+    if level_too_deep:
+        raise InputError(
+            f"the folders in {predictions} are cases, not methods",
+            f"Give the folder above it, {predictions.parent}",
+        )
+
+
+def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
+    """Predictions of cases that the reference does not have: probably a misspelt name."""
+    cases = set(case_names(reference))
+    return [
+        f"method {method}: {path.name} is no case of the reference"
+        for method in methods
+        for path in sorted((predictions / method).iterdir())
+        if path.is_dir() and path.name[0] != "." and path.name not in cases
+    ]
 
 
 def _tabulate(protocol: Protocol, results: list[Result], about: dict[str, Any]) -> Evaluation:
@@ -333,8 +371,20 @@ def _tabulate(protocol: Protocol, results: list[Result], about: dict[str, Any]) 
     cases = pd.DataFrame(
         [{"case": case, "cohort": cohort[case], **known} for case, known in facts.items()]
     )
-    problems = [f"case {r.case}, method {r.method}: {r.problem}" for r in results if r.problem]
-    return Evaluation(scores, details, cases, problems, about)
+    return Evaluation(scores, details, cases, _problems(results), about)
+
+
+def _problems(results: list[Result]) -> list[str]:
+    """One line per fault: a reference's once, not once per method."""
+    return list(
+        dict.fromkeys(
+            f"case {r.case}: {r.problem}"
+            if r.problem.startswith(REFERENCE)
+            else f"case {r.case}, method {r.method}: {r.problem}"
+            for r in results
+            if r.problem
+        )
+    )
 
 
 def _cohorts(protocol: Protocol, facts: dict[str, float]) -> str:
@@ -359,6 +409,9 @@ def write(evaluation: Evaluation, out: Path) -> None:
     write_scores(evaluation.scores, out)
     write_csv(evaluation.details, out / "details.csv")
     write_csv(evaluation.cases, out / "cases.csv")
+    run = evaluation.run
+    folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
+    content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
     partial = out / ".run.json.partial"
-    partial.write_text(json.dumps(evaluation.run, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    partial.write_text(f"{content}\n", "utf-8")
     partial.replace(out / "run.json")

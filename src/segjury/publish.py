@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from segjury.errors import InputError
 from segjury.figures import Illustration, case_illustration, case_panel
 from segjury.metrics.metric import Direction
 from segjury.protocols import Protocol
-from segjury.ranking import protocol_ranking
+from segjury.ranking import MissingPolicy, protocol_ranking
 from segjury.report import write_report
 from segjury.report.content import Ranking
 from segjury.table import read_run, read_scores
@@ -27,44 +28,81 @@ MOST_TILES = 6  # methods shown in a picture: the first of the leaderboard
 MARGIN_VOXELS = 60  # image kept around what is drawn
 
 
+@dataclass(frozen=True)
+class Published:
+    """The files of a report, and what it had to do without."""
+
+    paths: list[Path]
+    note: str = ""
+
+
 def publish(
-    scores: Path, out: Path, *, directions: Mapping[str, Direction] | None = None
-) -> list[Path]:
+    scores: Path,
+    out: Path,
+    *,
+    directions: Mapping[str, Direction] | None = None,
+    missing: MissingPolicy = "error",
+    reference: Path | None = None,
+    predictions: Path | None = None,
+) -> Published:
     """Write the report of a table of scores; pictures too, where its images are at hand."""
     table = read_scores(scores)
     run = read_run(scores)
     metrics, aggregate = protocol_ranking(run)
-    ranking = Ranking(metrics=metrics, directions=directions, aggregate=aggregate)
-    panels = _panels(table, run, ranking) if run else []
-    return write_report(table, out, run=run, panels=panels, ranking=ranking)
+    ranking = Ranking(metrics, directions, aggregate, missing)
+    panels: list[Illustration] = []
+    note = ""
+    if run:
+        folder = scores if scores.is_dir() else scores.parent
+        try:
+            protocol = Protocol.model_validate(run["protocol"]["definition"])
+            cases = reference or _folder(run, "reference", folder)
+            methods = predictions or _folder(run, "predictions", folder)
+            panels = _panels(table, ranking, protocol, cases, methods)
+        except (InputError, ValidationError, OSError, KeyError, TypeError) as error:
+            note = f"no pictures of cases: {error} Say where they are: --reference, --predictions"
+    return Published(write_report(table, out, run=run, panels=panels, ranking=ranking), note)
 
 
-def _panels(table: pd.DataFrame, run: Mapping[str, Any], ranking: Ranking) -> list[Illustration]:
+def _folder(run: Mapping[str, Any], kind: str, beside: Path) -> Path:
+    """Where a run's images are: as it was started, or at the same place relative to its table."""
+    places = [Path(str(run[kind])), beside / str(run.get("relative", {}).get(kind, run[kind]))]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise InputError(f"there is no folder {places[0]}")
+
+
+def _panels(
+    table: pd.DataFrame, ranking: Ranking, protocol: Protocol, reference: Path, predictions: Path
+) -> list[Illustration]:
     """Pictures of a typical case and of the hardest one."""
     board = ranking.leaderboard(table)
     methods = [str(name) for name in board.values.index]
-    found = []
-    for case in _telling_cases(table, board.reading):
-        try:
-            protocol = Protocol.model_validate(run["protocol"]["definition"])
-            folders = Path(str(run["reference"])), Path(str(run["predictions"]))
-            found.append(_panel(protocol, *folders, case, methods))
-        except (InputError, ValidationError, OSError, KeyError, TypeError):
-            continue  # the images have moved on; the report is complete without them
-    return found
+    return [
+        _panel(protocol, reference, predictions, case, methods, why)
+        for case, why in _telling_cases(table, board.reading).items()
+    ]
 
 
-def _telling_cases(table: pd.DataFrame, reading: str) -> list[str]:
-    """The case of median and the one of lowest mean Dice over the methods."""
+def _telling_cases(table: pd.DataFrame, reading: str) -> dict[str, str]:
+    """The case of lowest and the one of median mean Dice over the methods, and why they tell."""
     overlap = table[(table["metric"] == "dsc") & (table["reading"] == reading)]
     mean = overlap.groupby("case")["value"].mean().dropna().sort_values()
     if mean.empty:
-        return []
-    return list(dict.fromkeys([str(mean.index[len(mean) // 2]), str(mean.index[0])]))
+        return {}
+    typical, hardest = str(mean.index[len(mean) // 2]), str(mean.index[0])
+    why = {typical: "A typical case: the median of the methods' mean Dice."}
+    return why | ({hardest: "The hardest case: the lowest mean Dice."} if len(mean) > 1 else {})
 
 
 def _panel(
-    protocol: Protocol, reference: Path, predictions: Path, case: str, methods: Sequence[str]
+    protocol: Protocol,
+    reference: Path,
+    predictions: Path,
+    case: str,
+    methods: Sequence[str],
+    why: str,
 ) -> Illustration:
     form, folder = protocol.reference, reference / case
     labels = [form.label, *form.other_labels.values()]
@@ -98,7 +136,7 @@ def _panel(
         direction=grid.direction,
         everyone=methods,
     )
-    return case_illustration(figure, case, list(shown))
+    return case_illustration(figure, case, list(shown), why)
 
 
 def _structures(protocol: Protocol, folder: Path, box: Box) -> dict[str, NDArray[np.bool_]]:

@@ -137,11 +137,9 @@ def _select(
         raise InputError(
             f"the table has no reading '{reading}'", f"Use one of {', '.join(present)}"
         )
-    table = scores[scores["reading"] == reading]
-    if cohort is not None:
-        table = table[[cohort in names.split(";") for names in table["cohort"]]]
-        if table.empty:
-            raise InputError(f"no case is in cohort '{cohort}'", f"Use {_cohort_hint(scores)}")
+    table = _of_cohort(scores[scores["reading"] == reading], cohort)
+    if table.empty:
+        raise InputError(f"no case is in cohort '{cohort}'", f"Use {_cohort_hint(scores)}")
     if metrics is not None:
         absent = [name for name in metrics if name not in set(scores["metric"])]
         if absent:
@@ -155,6 +153,33 @@ def cohorts(scores: pd.DataFrame) -> list[str]:
     """Names of the cohorts in a table."""
     names = (name for cell in dict.fromkeys(scores["cohort"]) for name in cell.split(";"))
     return [name for name in dict.fromkeys(names) if name]
+
+
+def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list[str]:
+    """What a reader of a leaderboard must know of cases and predictions that were not scored."""
+    table = _of_cohort(scores[scores["reading"] == reading], cohort)
+    lost = table.groupby("case")["value"].count()
+    lost = lost[lost == 0]
+    sentences = []
+    if not lost.empty:
+        names = ", ".join(str(case) for case in lost.index[:5]) + (", ..." if len(lost) > 5 else "")
+        verb = "has" if len(lost) == 1 else "have"
+        sentences.append(
+            f"{names} {verb} no score for any method and {verb} no part in the ranking"
+        )
+    rest = table[~table["case"].isin(lost.index)]
+    cases = rest["case"].nunique()
+    bad = rest[rest["status"].isin(["missing", "failed"])].groupby("method")["case"].nunique()
+    if not bad.empty:
+        counts = ", ".join(f"{method} {count} of {cases}" for method, count in bad.items())
+        sentences.append(f"missing or failed predictions, scored as the protocol says: {counts}")
+    return sentences
+
+
+def _of_cohort(table: pd.DataFrame, cohort: str | None) -> pd.DataFrame:
+    if cohort is None:
+        return table
+    return table[[cohort in names.split(";") for names in table["cohort"]]]
 
 
 def _cohort_hint(scores: pd.DataFrame) -> str:

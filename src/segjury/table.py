@@ -79,7 +79,10 @@ def _read_any(path: Path) -> pd.DataFrame:
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        return pd.read_csv(path, dtype={"method": str, "case": str}, keep_default_na=True)
+        table = pd.read_csv(path, dtype={"method": str, "case": str})
+        if len(table.columns) == 1:  # a semicolon or a tab between the columns
+            table = pd.read_csv(path, dtype=str, sep=None, engine="python")
+        return table.loc[:, ~table.columns.astype(str).str.match(r"Unnamed: \d+$")]
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:200]
         raise InputError(f"{path.name} cannot be read ({reason})", "Give a CSV") from None
@@ -104,7 +107,7 @@ def _from_wide(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 def _metric_and_structure(column: str) -> tuple[str, str]:
     """`vi_porta` is metric `vi` of PORTA, `dsc_percent` is `dsc`; others keep their name."""
-    name = _UNIT_SUFFIX.sub("", column)
+    name = _UNIT_SUFFIX.sub("", column.lower())
     if name in METRICS:
         return name, "all"
     for metric in sorted(METRICS, key=len, reverse=True):

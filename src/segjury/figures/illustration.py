@@ -26,16 +26,18 @@ class Illustration:
     inline: Literal["svg", "png"] = "svg"
 
 
-def case_illustration(figure: Figure, case: str, methods: Sequence[str]) -> Illustration:
-    """The words for a `case_panel` of these methods."""
+def case_illustration(
+    figure: Figure, case: str, methods: Sequence[str], why: str = ""
+) -> Illustration:
+    """The words for a `case_panel` of these methods; `why` says why this case is shown."""
     return Illustration(
         figure=figure,
         name=f"case {case}",
         title=f"Case {plain(case)}",
         caption=(
-            "The axial slice on which the raters differ most, in a soft-tissue window. Yellow: the "
-            "method's mask, under a veil of its probability where there is one. Dashed: what more "
-            "than half of the raters drew."
+            f"{why}{' ' if why else ''}The axial slice on which the raters differ most, in a "
+            "soft-tissue window. Yellow: the method's mask, under a veil of its probability where "
+            "there is one. Dashed: what more than half of the raters drew."
         ),
         alt=(
             f"Axial slice of case {plain(case)} with the contours of all raters, then the same "

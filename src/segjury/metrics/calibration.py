@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.consensus import RaterPatterns, pack
-from segjury.metrics.metric import Metric, Reading
+from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 from segjury.volume import Box, bounding_box
 
 BINS = 50
@@ -44,13 +44,14 @@ def mr_ece(
     negative start of the box counts from the far end, as the organisers' slicing does.
     NaN where the box is empty or no rater marks anything. Source: CURVAS-PDACVI 6.3.
     """
-    patterns = pack(np.asarray(raters, bool))
+    check_reading(reading)
+    masks, p = np.asarray(raters, bool), np.asarray(probability)
+    check_shapes(masks, probability=p)
+    patterns = pack(masks)
     around = scored_box(patterns, padding_voxels)
     if around is None:
         return float("nan")
-    histogram = calibration_histogram(
-        patterns, np.asarray(probability), around.of(reading), bins=bins, reading=reading
-    )
+    histogram = calibration_histogram(patterns, p, around.of(reading), bins=bins, reading=reading)
     return float(np.mean(ece_per_rater(histogram, patterns.marked())))
 
 

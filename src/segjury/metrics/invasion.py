@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.metric import Metric, Reading
+from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 from segjury.metrics.overlap import THRESHOLDS, threshold_levels
 from segjury.volume import bounding_box, grow, nonzero_voxels
 
@@ -49,16 +49,17 @@ def vi(
     `invasion_angles`; `vi_score` compares the two sets. NaN without a vessel, except that the
     released code then finds no contact anywhere and gives 0. Source: CURVAS-PDACVI 6.3.
     """
-    array = np.asarray(vessel, bool)
+    check_reading(reading)
+    array, masks, p = np.asarray(vessel, bool), np.asarray(raters, bool), np.asarray(probability)
+    check_shapes(masks, vessel=array, probability=p)
     box = bounding_box(nonzero_voxels(array), array.shape)
     if box is None:
         return 0.0 if reading == "released" else float("nan")
     near = grow(box, REACH, array.shape)
-    masks = np.asarray(raters, bool)
     cuts = np.asarray(thresholds, float)
     edges = vessel_edges(array[near])
     reference = invasion_angles(edges, pack_bits(masks[:, *near]), masks.shape[0])
-    prediction = invasion_angles(edges, pack_levels(np.asarray(probability)[near], cuts), cuts.size)
+    prediction = invasion_angles(edges, pack_levels(p[near], cuts), cuts.size)
     return vi_score(reference.of(reading), prediction.of(reading), reading=reading)
 
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from numpy.typing import NDArray
 
 Reading = Literal["released", "published", "corrected"]
 Direction = Literal["higher", "lower"]
 
 READINGS: tuple[Reading, ...] = ("released", "published", "corrected")
+
+
+def check_reading(reading: str) -> None:
+    """Refuse what is no reading, instead of taking it for one."""
+    if reading not in READINGS:
+        raise ValueError(f"reading is {reading!r}, expected one of {', '.join(READINGS)}")
+
+
+def check_shapes(raters: NDArray[Any], **others: NDArray[Any]) -> None:
+    """Refuse arrays that do not lie on the grid of the raters, (raters, x, y, z)."""
+    for name, array in others.items():
+        if array.shape != raters.shape[1:]:
+            raise ValueError(f"{name} has shape {array.shape}, each rater has {raters.shape[1:]}")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.metric import Metric, Reading
+from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 
 THRESHOLDS: tuple[float, ...] = tuple(np.linspace(0.1, 0.8, 6).tolist())
 EPSILON = 1e-6  # in the denominator of the released and published forms
@@ -24,7 +24,7 @@ DSC = Metric(
 THR_DSC = Metric(
     name="thr_dsc",
     title="Thr-Dice",
-    summary="Mean Dice of probability map and raters' mean, both cut at six thresholds.",
+    summary="Mean Dice of probability map and raters' mean, both cut at several thresholds.",
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
@@ -38,7 +38,10 @@ def dsc(reference: ArrayLike, prediction: ArrayLike, *, reading: Reading = "corr
     `corrected`: two empty masks agree, 1. `released` and `published` add 1e-6 to the denominator,
     so two empty masks give 0. Source: CURVAS-PDACVI, supplementary 6.3.
     """
+    check_reading(reading)
     r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
+    if r.shape != p.shape:
+        raise ValueError(f"prediction has shape {p.shape}, reference has {r.shape}")
     return dsc_from_sizes(int(r.sum()), int(p.sum()), int((r & p).sum()), reading=reading)
 
 
@@ -64,9 +67,12 @@ def thr_dsc(
     `raters` has shape (raters, ...). `released` and `published` add 1e-6 to the denominator.
     Source: CURVAS-PDACVI, supplementary 6.3.
     """
+    check_reading(reading)
+    masks, p = np.asarray(raters, bool), np.asarray(probability)
+    check_shapes(masks, probability=p)
     cuts = np.asarray(thresholds, float)
-    share = np.asarray(raters, bool).mean(axis=0).reshape(-1)
-    levels = threshold_levels(np.asarray(probability).reshape(-1), cuts)
+    share = masks.mean(axis=0).reshape(-1)
+    levels = threshold_levels(p.reshape(-1), cuts)
     joint = np.zeros((cuts.size + 1, cuts.size + 1), np.int64)
     np.add.at(joint, (threshold_levels(share, cuts), levels), 1)
     return thr_dsc_from_levels(joint, reading=reading)

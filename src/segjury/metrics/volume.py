@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.metric import Metric, Reading
+from segjury.metrics.metric import Metric, Reading, check_reading
 
 GRID_POINTS = 100
 GRID_TAIL = 0.01  # the grid runs from the 1st to the 99th percentile
@@ -37,7 +37,10 @@ def crps(
     points times their distance; NaN for SD = 0. In the unit of the volumes.
     Source: CURVAS-PDACVI 6.3; Gneiting and Raftery 2007 for the closed form.
     """
+    check_reading(reading)
     volumes = np.asarray(reference_volumes, float)
+    if volumes.size == 0:
+        raise ValueError("there is no rater's volume to compare with")
     mean, sd = float(volumes.mean()), float(volumes.std())
     if sd == 0:
         return {

@@ -67,10 +67,13 @@ def _explain(problem: Any, text: str) -> str:
     model, meaning = _field(problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"{where}: this key is not known here; known are {', '.join(model.model_fields)}"
-    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "union_tag_invalid":
+        unknown = problem["input"].get("name")
+        return f"{where}: metric {unknown!r} is not known; known are {', '.join(METRIC_USES)}"
+    message = problem["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list")
     message = message[0].lower() + message[1:]
     got = "" if problem["type"] in ("missing", "value_error") else f", got {problem['input']!r}"
-    return f"{where}: {message}{got}" + (f" (this is the {meaning})" if meaning else "")
+    return f"{where}: {message}{got}" + (f" (meaning: {meaning})" if meaning else "")
 
 
 def _field(keys: tuple[int | str, ...]) -> tuple[type[BaseModel], str]:

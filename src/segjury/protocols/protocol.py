@@ -193,6 +193,9 @@ class ContactAngle(_Thresholded):
     """Anatomical contact angle, per structure."""
 
     name: Literal["contact_angle"]
+    readings: tuple[Literal["corrected"], ...] = Field(
+        default=("corrected",), min_length=1, description="readings in which it is computed"
+    )
 
 
 MetricUse = Annotated[

@@ -12,7 +12,15 @@ import pandas as pd
 from segjury.figures.notation import metric_direction
 from segjury.figures.style import plain
 from segjury.metrics.metric import Direction
-from segjury.ranking import Aggregate, Leaderboard, MissingPolicy, cohorts, leaderboard, readings
+from segjury.ranking import (
+    Aggregate,
+    Leaderboard,
+    MissingPolicy,
+    cohorts,
+    leaderboard,
+    notes,
+    readings,
+)
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Column, Comparison, board, columns, comparison
@@ -88,7 +96,10 @@ def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
         reading=main.reading,
         methods=tuple(str(name) for name in main.position.index),
         cases=count,
-        summary=tuple(summary(main, others, {n: (b, sizes[n]) for n, b in groups.items()}, count)),
+        summary=(
+            *summary(main, others, {n: (b, sizes[n]) for n, b in groups.items()}, count),
+            *(_sentence(note) for note in notes(scores, main.reading)),
+        ),
         main=print_board(main, caption=_caption(main, ranking, count)),
         readings=tuple(each.reading for each in boards),
         comparison=comparison(boards) if others else (),
@@ -141,9 +152,13 @@ def _beside(
     return columns(scores, [key for key in keys if key not in main.ranks.columns], directions)
 
 
+def _sentence(note: str) -> str:
+    return plain(f"{note[:1].upper()}{note[1:]}.")
+
+
 def _count(scores: pd.DataFrame) -> int:
-    """How many cases; 0 for a table that holds one value per method."""
-    names = set(scores["case"].astype(str))
+    """How many cases have a score; 0 for a table that holds one value per method."""
+    names = set(scores[scores["value"].notna()]["case"].astype(str))
     return 0 if names == {"all"} else len(names)
 
 
