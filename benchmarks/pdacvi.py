@@ -2,8 +2,9 @@
 
     python benchmarks/pdacvi.py [--shape 512,512,160] [--methods 3] [--repeat 5]
 
-One case, five raters, all readings, one process. Timings are the best of several, taken in turns
-within one run, so that a busy machine slows both alike; what counts is the ratio.
+One case, five raters, all readings, one process (`evaluate` reads ahead in two threads). Timings
+are the best of several, taken in turns within one run after a first round that is not counted: so
+start-up is left out, and a busy machine slows both alike. What counts is the ratio.
 """
 
 from __future__ import annotations
@@ -69,11 +70,36 @@ def measure(folder: Path, repeat: int, what: str) -> None:
     print(json.dumps(best))
 
 
-def child(folder: Path, repeat: int, what: str) -> object:
-    """What a fresh process measures."""
-    command = [sys.executable, __file__, "--measure", what, "--folder", str(folder)]
-    command += ["--repeat", str(repeat)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def make_case(folder: Path, shape: tuple[int, ...], methods: int) -> None:
+    """A synthetic case, masks stored as bytes and maps that are 0 far from the lesion."""
+    from segjury.phantoms import benchmark_writer
+
+    benchmark_writer(PROTOCOL)(folder, cases=1, methods=methods, seed=0, shape=shape)
+
+
+def make_heavier(folder: Path, target: Path) -> None:
+    """The same case with masks stored as float64 and noise all over the maps."""
+    import numpy as np
+
+    from segjury.files import read_volume, write_volume
+    from segjury.volume import Volume
+
+    rng = np.random.default_rng(0)
+    for path in sorted(folder.rglob("*.nii.gz")):
+        if path.name == "image.nii.gz":
+            continue
+        volume = read_volume(path)
+        array = volume.array.astype(np.float64)
+        if path.name.startswith("probability"):
+            noise = rng.random(array.shape, dtype=np.float32) * np.float32(1e-4)
+            array = np.clip(volume.array + noise, 0, 1)
+        write_volume(target / path.relative_to(folder), Volume(array, volume.grid))
+
+
+def child(*arguments: str) -> str:
+    """What this program prints in a fresh process, whose memory is then its own alone."""
+    command = [sys.executable, __file__, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def help_seconds() -> float:
@@ -87,39 +113,51 @@ def help_seconds() -> float:
     return min(once() for _ in range(5))
 
 
+def print_case(title: str, folder: Path, repeat: int) -> None:
+    """Measure one case and print its lines."""
+    common = ("--folder", str(folder), "--repeat", str(repeat))
+    seconds = json.loads(child("--work", "time", *common))
+    memory = json.loads(child("--work", "memory", *common))
+    read, evaluate = seconds["read"], seconds["evaluate"]
+    print(f"{title:40}{'by the clock':>14}{'of processors':>16}")
+    print(f"{'  reading the files, one by one':40}{read[0]:12.2f} s{read[1]:14.2f} s")
+    print(f"{'  evaluate, reading included':40}{evaluate[0]:12.2f} s{evaluate[1]:14.2f} s")
+    print(f"{'  ratio':40}{evaluate[0] / read[0]:14.2f}{evaluate[1] / read[1]:16.2f}")
+    print(f"{'  scoring one more method, once read':40}{seconds['score'][0]:12.2f} s")
+    print(f"{'  peak memory':40}{memory / 1e9:12.2f} GB")
+
+
 def main() -> None:
-    """Make the case, measure, print the table."""
+    """Make the cases, measure, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shape", default="512,512,160")
     parser.add_argument("--methods", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--folder", type=Path, help="keep or reuse the synthetic case here")
-    parser.add_argument("--measure", choices=["time", "memory"], help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help="keep or reuse the synthetic cases here")
+    parser.add_argument(
+        "--work", choices=["case", "heavier", "time", "memory"], help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
-    if options.measure:
-        measure(options.folder, options.repeat, options.measure)
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
-        if not (folder / "reference").is_dir():
-            from segjury.phantoms import benchmark_writer
-
-            shape = tuple(int(size) for size in options.shape.split(","))
-            benchmark_writer(PROTOCOL)(
-                folder, cases=1, methods=options.methods, seed=0, shape=shape
+    shape = tuple(int(size) for size in options.shape.split(","))
+    if options.work == "case":
+        make_case(options.folder, shape, options.methods)
+    elif options.work == "heavier":
+        make_heavier(options.folder, options.folder.with_name("heavier"))
+    elif options.work:
+        measure(options.folder, options.repeat, options.work)
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (options.folder or Path(temporary)) / "usual"
+            if not folder.is_dir():
+                size = ("--shape", options.shape, "--methods", str(options.methods))
+                child("--work", "case", "--folder", str(folder), *size)
+                child("--work", "heavier", "--folder", str(folder))
+            print(f"one case of {options.shape} voxels, five raters, all readings, one process")
+            print_case("byte masks, sparse maps", folder, options.repeat)
+            print_case(
+                "float64 masks, dense noisy maps", folder.with_name("heavier"), options.repeat
             )
-        seconds = child(folder, options.repeat, "time")
-        memory = child(folder, 1, "memory")
-        n = sum(1 for _ in (folder / "predictions").iterdir())
-        print(f"one case of {options.shape} voxels, five raters, {n} methods, all readings")
-        read, evaluate = seconds["read"], seconds["evaluate"]
-        print(f"{'':36}{'by the clock':>14}{'of processors':>16}")
-        print(f"{'reading the files, one by one':36}{read[0]:12.2f} s{read[1]:14.2f} s")
-        print(f"{'evaluate, reading included':36}{evaluate[0]:12.2f} s{evaluate[1]:14.2f} s")
-        print(f"{'ratio':36}{evaluate[0] / read[0]:14.2f}{evaluate[1] / read[1]:16.2f}")
-        print(f"{'scoring one more method, once read':36}{seconds['score'][0]:12.2f} s")
-        print(f"{'peak memory':36}{memory / 1e9:12.2f} GB")
-        print(f"{'segjury --help':36}{help_seconds():12.2f} s")
+            print(f"{'segjury --help':40}{help_seconds():12.2f} s")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from segjury.metrics import METRICS, READINGS
+from segjury.protocols import Protocol
 
 ROOT = Path(__file__).parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if path.exists()]
@@ -66,6 +68,14 @@ def test_every_metric_has_a_section_with_its_readings_and_an_example(name):
     assert f"| | {' | '.join(f'`{reading}`' for reading in READINGS)} |" in found[0]
     assert list(python_blocks(found[0]))
     assert re.search(f"{METRICS[name].direction} (scores are|is) better", found[0], re.IGNORECASE)
+
+
+def test_the_small_protocol_of_the_page_is_one():
+    page = (ROOT / "docs" / "protocols.md").read_text("utf-8")
+    found = re.search(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert found
+    protocol = Protocol.model_validate(tomllib.loads(found.group(1)))
+    assert protocol.reference.rater_stems == ["reader1", "reader2", "reader3"]
 
 
 def test_links_within_a_page_lead_somewhere():

@@ -14,11 +14,14 @@ import nibabel as nib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import ndimage
 
 import segjury
 from segjury import scoring
+from segjury.case import Structure
 from segjury.files import write_volume
 from segjury.metrics import thr_dsc
+from segjury.metrics.contact import contact_angles
 from segjury.protocols import protocol_text
 from segjury.ranking import leaderboard, readings
 from segjury.volume import Volume
@@ -105,6 +108,18 @@ def test_readings_and_methods_can_be_chosen(bench):
     table = scores(bench)
     assert set(table["reading"]) == {"released"}
     assert set(table["method"]) == {"TeamB"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_only_what_is_near_a_vessel_can_touch_it(seed):
+    rng = np.random.default_rng(seed)
+    vessel = ndimage.binary_dilation(rng.random((14, 13, 12)) < 0.004, iterations=2)
+    box = (slice(0, 14), slice(0, 13), slice(0, 12))
+    structure = Structure(vessel, box, (1.0, 1.0, 1.0))
+    near = ndimage.binary_dilation(vessel, np.ones((3, 3, 3)))
+    np.testing.assert_array_equal(structure.shell, near)
+    far = contact_angles(structure.sections, ~near)
+    np.testing.assert_array_equal(far, [0.0])  # so that the short cut changes nothing
 
 
 def test_a_ready_consensus_is_used(bench):

@@ -145,6 +145,20 @@ def test_floats_close_to_whole_numbers_are_rounded(tmp_path):
     assert read.where(1).size == (VALUES > 30).sum()
 
 
+def test_noise_that_rounds_to_nothing_is_background(tmp_path):
+    noisy = np.where(VALUES > 30, 1.0, 2e-4)
+    save(tmp_path / "m.nii.gz", noisy, dtype=np.float32)
+    read = files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+    np.testing.assert_array_equal(read.voxels, np.flatnonzero((VALUES > 30).ravel(order="F")))
+
+
+@pytest.mark.parametrize("off", [2e-3, 0.02, 0.4])
+def test_a_mask_must_be_within_a_thousandth_of_whole_numbers(tmp_path, off):
+    save(tmp_path / "m.nii.gz", np.where(VALUES > 30, 1.0 - off, 0.0), dtype=np.float64)
+    with pytest.raises(InputError, match="not whole numbers"):
+        files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+
+
 BAD_MASKS = {
     "fractional": (np.where(VALUES > 30, 0.4, 0.0), "not whole numbers, e.g. 0.4"),
     "0-255": (np.where(VALUES > 30, 255, 0), "unknown label 255, expected 0, 1"),
@@ -272,6 +286,16 @@ def test_bad_archives_are_refused(tmp_path, arrays, message):
         files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
+def test_an_archive_compressed_in_an_unknown_way(tmp_path):
+    np.savez_compressed(tmp_path / "case.npz", probabilities=np.zeros((2, 3, 4, 5), np.float32))
+    content = bytearray((tmp_path / "case.npz").read_bytes())
+    content[8] = 77  # the method, in the local header and in the directory
+    content[content.rindex(b"PK\x01\x02") + 10] = 77
+    (tmp_path / "case.npz").write_bytes(bytes(content))
+    with pytest.raises(InputError, match="cannot be read"):
+        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+
+
 def test_an_archive_that_is_none(tmp_path):
     (tmp_path / "case.npz").write_bytes(b"PK\x03\x04 but not really")
     with pytest.raises(InputError, match="cannot be read"):
@@ -299,9 +323,18 @@ def test_any_damage_to_a_header_gives_a_volume_or_an_input_error(tmp_path, data)
             files.read_volume(tmp_path / name)
 
 
-def test_an_offset_past_the_end_is_refused(tmp_path):
+def test_data_may_begin_later(tmp_path):
+    content = bytearray(nifti_claiming((5, 4, 3), bytes(48) + bytes(range(60))))
+    content[108:112] = struct.pack("<f", 400)
+    (tmp_path / "v.nii").write_bytes(bytes(content))
+    read = files.read_volume(tmp_path / "v.nii").array
+    np.testing.assert_array_equal(read.ravel(order="F"), np.arange(60))
+
+
+@pytest.mark.parametrize("offset", [1e12, float("nan"), float("inf")])
+def test_an_offset_past_the_end_is_refused(tmp_path, offset):
     content = bytearray(nifti_claiming((5, 4, 3), bytes(60)))
-    content[108:112] = struct.pack("<f", 1e12)
+    content[108:112] = struct.pack("<f", offset)
     (tmp_path / "v.nii").write_bytes(bytes(content))
     with pytest.raises(InputError, match="past its end"):
         files.read_volume(tmp_path / "v.nii")

@@ -168,6 +168,36 @@ def test_columns_of_known_metrics_in_capitals(tmp_path):
     assert table[["metric", "structure"]].to_numpy().tolist() == [["dsc", "all"], ["vi", "PORTA"]]
 
 
+def test_a_method_may_be_called_na_and_a_value_may_be_absent(tmp_path):
+    text = "method,case,metric,value\nNA,1,dsc,0.5\nnull,1,dsc,NA\nnan,1,dsc,\n"
+    table = read_scores(write(tmp_path / "s.csv", text))
+    assert table["method"].tolist() == ["NA", "null", "nan"]
+    assert table["value"].isna().tolist() == [False, True, True]
+
+
+def test_values_are_read_to_the_last_digit(tmp_path):
+    value = 0.1 + 0.2
+    path = write(tmp_path / "s.csv", f"method,case,metric,value\nA,1,dsc,{value!r}\n")
+    assert read_scores(path)["value"].tolist() == [value]
+
+
+def test_a_wide_table_keeps_reading_and_cohort(tmp_path):
+    text = "method,case,reading,cohort,dsc\nA,1,released,hard,0.5\nA,1,corrected,hard,0.25\n"
+    table = read_scores(write(tmp_path / "s.csv", text))
+    assert table["reading"].tolist() == ["released", "corrected"]
+    assert cohorts(table) == ["hard"]
+
+
+def test_a_metric_that_only_begins_like_ours_is_not_ours(tmp_path):
+    table = read_scores(write(tmp_path / "s.csv", "method,dsch,vision\nA,0.5,20\n"))
+    assert table["metric"].tolist() == ["dsch", "vision"]
+
+
+def test_a_declared_direction_is_not_reversed():
+    with pytest.raises(InputError, match="dsc is better when higher"):
+        leaderboard(long_table([("A", "1", "dsc", 0.9)]), directions={"dsc": "lower"})
+
+
 def test_case_names_stay_text(tmp_path):
     path = write(tmp_path / "s.csv", "method,case,metric,value\n007,001,dsc,0.5\n")
     assert read_scores(path).loc[0, ["method", "case"]].tolist() == ["007", "001"]
@@ -179,6 +209,7 @@ BAD_TABLES = {
     "no rows": ("method,case,metric,value\n", "no rows"),
     "text": ("method,case,metric,value\nA,1,dsc,good\n", "A, 1, dsc is 'good'"),
     "twice": ("method,case,metric,value\nA,1,dsc,1\nA,1,dsc,2\n", "two rows for method A, case 1"),
+    "infinite": ("method,case,metric,value\nA,1,dsc,inf\n", "A, 1, dsc is 'inf'"),
     "empty": ("", "cannot be read"),
     "ranks only": ("method,rank_dsc\nA,1\n", "nor a column per metric"),
 }

@@ -57,14 +57,25 @@ class Structure:
         """Its cross-sections perpendicular to the centreline."""
         return vessel_sections(self.mask, self.spacing_mm)
 
+    @cached_property
+    def shell(self) -> NDArray[np.bool_]:
+        """The structure and the 26 neighbours of its voxels: all that can be in contact."""
+        shell = self.mask.copy()
+        for axis in range(3):
+            along = np.moveaxis(shell, axis, 0)  # a view: what is written lands in the shell
+            before = along.copy()
+            along[1:] |= before[:-1]
+            along[:-1] |= before[1:]
+        return shell
+
     def invasion_angles(self, lesions: NDArray[Any], n_masks: int) -> InvasionAngles:
         """Slice-wise contact angles of packed lesions in the box."""
         return invasion_angles(self.edges, lesions, n_masks)
 
     def contact_angles(self, lesions: NDArray[Any], n_masks: int) -> NDArray[np.float64]:
         """Anatomical contact angles of packed lesions in the box."""
-        if not lesions.any():
-            return np.zeros(n_masks)  # spares the centreline of vessels far from any lesion
+        if not lesions[self.shell].any():
+            return np.zeros(n_masks)  # spares the centreline of vessels that no lesion touches
         return contact_angles(self.sections, lesions, n_masks=n_masks)
 
 

@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def _fail(error: InputError | str) -> None:
-    print(f"error: {error}", file=sys.stderr)
+    print("error:", " ".join(str(error).split()), file=sys.stderr)  # one line, whatever a name is
 
 
 # ---- commands ------------------------------------------------------------------------------
@@ -443,7 +443,10 @@ def _print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: st
 
 
 def _names(given: str) -> list[str] | None:
-    return [name for name in given.split(",") if name] or None
+    names = [name for name in given.split(",") if name]
+    if given and not names:
+        raise InputError(f"'{given}' names nothing", "Give names with commas, or leave it out")
+    return names or None
 
 
 def _directions(higher: list[str] | None, lower: list[str] | None) -> dict[str, Any]:

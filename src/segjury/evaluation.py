@@ -412,6 +412,6 @@ def write(evaluation: Evaluation, out: Path) -> None:
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
     content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    partial = out / ".run.json.partial"
+    partial = out / f".run.json.{os.getpid()}"
     partial.write_text(f"{content}\n", "utf-8")
     partial.replace(out / "run.json")

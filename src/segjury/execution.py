@@ -7,7 +7,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from segjury.errors import InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -64,6 +67,11 @@ def run(
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise InputError(
+                "a process was ended from outside, perhaps for want of memory",
+                "Run the same command to go on, with fewer --jobs",
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -83,6 +83,8 @@ def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
         return readers[suffix](path, expected_shape)
     except InputError as error:
         raise error.about(path.name) from None
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read ({error.strerror})", "Check it") from None
 
 
 def read_mask(
@@ -138,7 +140,15 @@ def read_nnunet_probability(path: Path, channel: int, *, grid: Grid) -> Volume:
         raise error.about(path.name) from None
     except KeyError:
         raise InputError(f"{path.name} has no array 'probabilities'", "Export it again") from None
-    except (OSError, zipfile.BadZipFile, zlib.error, ValueError, EOFError) as error:
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        NotImplementedError,  # an unknown way of compression
+        RuntimeError,  # an encrypted archive
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise InputError(f"{path.name} cannot be read ({error})", "Export it again") from None
 
 
@@ -173,7 +183,7 @@ def _label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
                 f"is not a mask: {off.sum()} voxels are not whole numbers, e.g. {values[off][0]:g}",
                 "Store labels, and resample masks with nearest neighbour",
             )
-        values = rounded
+        voxels, values = voxels[rounded != 0], rounded[rounded != 0]
     allowed = np.unique([0, *labels])
     known = np.isin(values, allowed)
     if not known.all():
@@ -220,10 +230,10 @@ def _read_nifti(path: Path, expected_shape: Shape | None) -> Volume:
             shape = _three_dimensions(header.get_data_shape())
             limit = path.stat().st_size * (DEFLATE_LIMIT if compressed else 1)
             _check_size(shape, dtype.itemsize, limit, expected_shape)
-            gap = int(header["vox_offset"]) - int(header["sizeof_hdr"])
-            if gap > limit:
+            offset = float(header["vox_offset"])
+            if not offset <= limit:  # nor is NaN
                 raise InputError("puts its data past its end", "Write it again")
-            _skip(stream, gap)
+            _skip(stream, int(offset) - int(header["sizeof_hdr"]))
             values, spans = _read_values(stream, math.prod(shape), dtype)
             stream.read(1)  # lets the checksum behind the data be compared
     except EOFError:

@@ -81,7 +81,13 @@ def leaderboard(
     or left out for all of them with `missing="exclude"`.
     """
     table = _select(scores, reading, cohort, metrics)
-    directions = {name: m.direction for name, m in METRICS.items()} | dict(directions or {})
+    declared: dict[str, Direction] = {name: m.direction for name, m in METRICS.items()}
+    for name, given in (directions or {}).items():
+        if declared.setdefault(name, given) != given:
+            raise InputError(
+                f"{name} is better when {declared[name]}", f"Leave out --{given} {name}"
+            )
+    directions = declared
     unknown = [m for m in dict.fromkeys(table["metric"]) if m not in directions]
     if unknown:
         raise InputError(

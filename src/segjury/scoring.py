@@ -85,7 +85,7 @@ def score_crps(comparison: Comparison, _use: form.Crps, reading: Reading) -> lis
     """CRPS of the predicted volume in cm3."""
     volumes = comparison.reference.volumes_cm3
     value = volume.crps(volumes, comparison.volume_cm3, reading=reading)
-    note = "the raters' volumes are all equal" if volumes.std() == 0 else ""
+    note = "the raters' volumes are all equal" if np.ptp(volumes) == 0 else ""
     parts = [Part("volume_cm3", f"rater {k + 1}", float(v)) for k, v in enumerate(volumes)]
     parts.append(Part("volume_cm3", "prediction", comparison.volume_cm3))
     return [Score(WHOLE, value, note if np.isnan(value) else "", tuple(parts))]

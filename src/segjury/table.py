@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,15 @@ COLUMNS = (
     "cohort",
 )
 NEEDED = ("method", "case", "metric", "value")
-DEFAULTS = {"structure": "all", "reading": "given", "unit": "", "status": "ok", "detail": ""}
+DEFAULTS = {
+    "structure": "all",
+    "reading": "given",
+    "unit": "",
+    "status": "ok",
+    "detail": "",
+    "cohort": "",
+}
+NO_VALUE = ("", "nan", "na", "none", "null")
 DETAIL_COLUMNS = ("method", "case", "metric", "structure", "reading", "quantity", "item", "value")
 STATUSES = ("ok", "undefined", "missing", "failed")
 
@@ -37,7 +47,7 @@ _UNIT_SUFFIX = re.compile(r"_(percent|e3|cm3|mm3|mm)$")
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
     """Write `scores.csv` and `scores.parquet`, each whole or not at all."""
     write_csv(scores, folder / "scores.csv")
-    partial = folder / ".scores.parquet.partial"
+    partial = folder / f".scores.parquet.{os.getpid()}"
     scores.to_parquet(partial, index=False)
     partial.replace(folder / "scores.parquet")
 
@@ -45,7 +55,7 @@ def write_scores(scores: pd.DataFrame, folder: Path) -> None:
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
     table.to_csv(partial, index=False, lineterminator="\n")
     partial.replace(path)
 
@@ -76,12 +86,13 @@ def read_scores(path: Path) -> pd.DataFrame:
 
 
 def _read_any(path: Path) -> pd.DataFrame:
+    """The table with all cells as text: a method may be called NA, a case 007."""
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        table = pd.read_csv(path, dtype={"method": str, "case": str})
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
         if len(table.columns) == 1:  # a semicolon or a tab between the columns
-            table = pd.read_csv(path, dtype=str, sep=None, engine="python")
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, sep=None, engine="python")
         return table.loc[:, ~table.columns.astype(str).str.match(r"Unnamed: \d+$")]
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:200]
@@ -89,8 +100,7 @@ def _read_any(path: Path) -> pd.DataFrame:
 
 
 def _from_wide(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    known = {"method", "case", *COLUMNS}
-    metrics = [c for c in table.columns if c not in known and not _DERIVED.match(c)]
+    metrics = [c for c in table.columns if c not in COLUMNS and not _DERIVED.match(c)]
     if not metrics:
         raise InputError(
             f"{path.name} has neither 'metric' and 'value' nor a column per metric",
@@ -98,7 +108,8 @@ def _from_wide(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         )
     if "case" not in table.columns:
         table = table.assign(case="all")
-    long = table.melt(["method", "case"], metrics, "column", "value")
+    about = [name for name in COLUMNS if name in table.columns]
+    long = table.melt(about, metrics, "column", "value")
     names = {column: _metric_and_structure(column) for column in metrics}
     long["metric"] = [names[column][0] for column in long["column"]]
     long["structure"] = [names[column][1] for column in long["column"]]
@@ -125,18 +136,10 @@ def _complete(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             f"Name the columns {', '.join(NEEDED)}",
         )
     for name, default in DEFAULTS.items():
-        table[name] = table[name].fillna(default) if name in table.columns else default
-    table["cohort"] = table["cohort"].fillna("") if "cohort" in table.columns else ""
-    values = pd.to_numeric(table["value"], errors="coerce")
-    wrong = values.isna() & table["value"].notna() & (table["value"].astype(str).str.strip() != "")
-    if wrong.any():
-        row = table[wrong].iloc[0]
-        raise InputError(
-            f"{path.name}: the value of {row['method']}, {row['case']}, {row['metric']} is "
-            f"{row['value']!r}",
-            "Give a number, or leave it empty",
-        )
-    table["value"] = values.astype(float)
+        given = table[name].fillna("") if name in table.columns else ""
+        table[name] = given
+        table[name] = table[name].replace("", default)
+    table["value"] = [_number(row, path) for row in table.itertuples()]
     key = ["method", "case", "metric", "structure", "reading"]
     double = table.duplicated(key)
     if double.any():
@@ -147,6 +150,22 @@ def _complete(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             "Keep one of them",
         )
     return table[list(COLUMNS)]
+
+
+def _number(row: Any, path: Path) -> float:
+    """The value of a row; NaN where it is empty."""
+    if isinstance(row.value, str) and row.value.strip().lower() in NO_VALUE:
+        return math.nan
+    try:
+        value = float(row.value)
+    except (TypeError, ValueError):
+        value = math.inf
+    if math.isinf(value):
+        raise InputError(
+            f"{path.name}: the value of {row.method}, {row.case}, {row.metric} is {row.value!r}",
+            "Give a number, or leave it empty",
+        )
+    return value
 
 
 def read_run(scores: Path) -> dict[str, Any] | None:

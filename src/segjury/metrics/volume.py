@@ -42,9 +42,9 @@ def crps(
     if volumes.size == 0:
         raise ValueError("there is no rater's volume to compare with")
     mean, sd = float(volumes.mean()), float(volumes.std())
-    if sd == 0:
+    if np.ptp(volumes) == 0:  # exact, where the SD of equal numbers may be a tiny one
         return {
-            "corrected": abs(predicted_volume - mean),
+            "corrected": abs(predicted_volume - float(volumes[0])),
             "released": 0.0,
             "published": math.nan,
         }[reading]

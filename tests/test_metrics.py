@@ -1,0 +1,122 @@
+"""Metrics on examples small enough to work out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from segjury.metrics import READINGS, crps, dsc, mr_ece, thr_dsc, vi
+from segjury.metrics.invasion import invasion_angles, pack_bits, vessel_edges
+
+
+def row(*values):
+    return np.array(values)[None, None, :]
+
+
+def test_dice_by_hand():
+    assert dsc(row(1, 1, 1, 0), row(0, 1, 1, 1)) == pytest.approx(4 / 6)
+
+
+def test_a_tie_at_one_half_predicts_background():
+    for reading in READINGS:
+        nobody = mr_ece([row(1, 0, 0)], row(0.0, 0.5, 0.0).astype(np.float32), reading=reading)
+        # three voxels: 1 at p = 0 is missed (error 1), 0.5 against 0 errs by 0.5, 0 is right
+        assert nobody == pytest.approx((1.0 + 0.5) / 3, abs=1e-6)
+        found = mr_ece([row(1, 1, 0)], row(1.0, 0.5, 0.0).astype(np.float32), reading=reading)
+        assert found == pytest.approx(0.5 / 3, abs=1e-6)  # background is wrong: |0 - 0.5|
+
+
+@pytest.mark.parametrize("reading", ["published", "corrected"])
+def test_a_confidence_on_a_bin_edge_belongs_to_the_upper_bin(reading):
+    # 0.58 begins the bin [0.58, 0.60); 0.58 * 50 is a little less than 29 in floating point
+    assert math.floor(0.58 * 50) == 28
+    p = row(0.58, 0.575)
+    # 0.58 right, 0.575 wrong: in bins of their own the errors add up instead of cancelling
+    assert mr_ece([row(1, 0)], p, reading=reading) == pytest.approx((0.42 + 0.575) / 2)
+
+
+def test_confidence_one_has_a_bin_of_its_own_in_the_released_form_only():
+    p = row(1.0, 0.99).astype(np.float32)
+    raters = [row(1, 0)]  # the certain voxel is right, the other wrong
+    assert mr_ece(raters, p, reading="released") == pytest.approx(0.99 / 2, abs=1e-6)
+    assert mr_ece(raters, p, reading="corrected") == pytest.approx(abs(1 - 1.99) / 2, abs=1e-6)
+
+
+def test_equal_volumes_whatever_their_rounding():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        volumes = np.full(5, rng.integers(1, 10**5)) * rng.uniform(0.1, 20) / 1000
+        assert math.isnan(crps(volumes, 1.0, reading="published"))
+        assert crps(volumes, 2 * volumes[0], reading="released") == 0
+        assert crps(volumes, 2 * volumes[0]) == volumes[0]
+
+
+def test_the_published_step_counts_its_own_point():
+    # a prediction on the first grid point: H is 1 from there on, so only 1 - F remains
+    from scipy.stats import norm
+
+    volumes = np.array([1.0, 3.0])  # mean 2, SD 1
+    x = np.linspace(norm.ppf(0.01, 2, 1), norm.ppf(0.99, 2, 1), 100)
+    expected = (x[1] - x[0]) * ((norm.cdf(x, 2, 1) - 1) ** 2).sum()
+    assert crps(volumes, x[0], reading="published") == pytest.approx(expected)
+
+
+def test_far_volumes_saturate_in_the_released_form_only():
+    volumes = [10.0, 12.0, 14.0]
+    assert crps(volumes, 50.0, reading="released") == crps(volumes, 500.0, reading="released")
+    assert crps(volumes, 500.0) > crps(volumes, 50.0) + 400
+
+
+def test_crps_is_the_integral():
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    volumes, v = np.array([8.0, 10.0, 15.0]), 13.0
+    mean, sd = volumes.mean(), volumes.std()
+    below = quad(lambda y: norm.cdf(y, mean, sd) ** 2, -100, v)[0]
+    above = quad(lambda y: (norm.cdf(y, mean, sd) - 1) ** 2, v, 150)[0]
+    assert crps(volumes, v) == pytest.approx(below + above, rel=1e-7)
+
+
+def test_a_ring_around_a_vessel():
+    vessel = np.zeros((9, 9, 1), bool)
+    vessel[3:6, 3:6] = True
+    ring = np.zeros((9, 9, 1), bool)
+    ring[2:7, 2:7] = True
+    ring[3:6, 3:6] = False
+    angles = invasion_angles(vessel_edges(vessel), pack_bits(ring[None]), 1)
+    assert angles.overlap[2, 0] == 360.0  # all eight edge pixels touch the ring
+    half = ring.copy()
+    half[4:] = False  # only the part with small x is left
+    angles = invasion_angles(vessel_edges(vessel), pack_bits(half[None]), 1)
+    # of eight edge pixels, the three of the row x = 3 touch it
+    assert angles.overlap[2, 0] == pytest.approx(360 * 3 / 8)
+
+
+def test_a_vessel_that_is_not_there_is_undefined():
+    nothing = np.zeros((3, 4, 5), bool)
+    for reading in ("published", "corrected"):
+        assert math.isnan(vi(nothing, [nothing], nothing.astype(float), reading=reading))
+    assert vi(nothing, [nothing], nothing.astype(float), reading="released") == 0
+
+
+@pytest.mark.parametrize("metric", [thr_dsc, mr_ece])
+def test_another_grid_is_refused(metric):
+    with pytest.raises(ValueError, match=r"probability has shape \(1, 1, 4\)"):
+        metric([row(1, 0, 0)], row(0.1, 0.2, 0.3, 0.4))
+
+
+def test_an_unknown_reading_is_refused():
+    mask, p = row(1, 0, 1), row(0.5, 0.1, 0.2)
+    calls = (
+        lambda: dsc(mask, mask, reading="correct"),
+        lambda: thr_dsc([mask], p, reading="correct"),
+        lambda: mr_ece([mask], p, reading="correct"),
+        lambda: crps([1.0, 2.0], 3.0, reading="correct"),
+        lambda: vi(mask, [mask], p, reading="correct"),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="reading is 'correct'"):
+            call()
