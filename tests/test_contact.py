@@ -414,3 +414,16 @@ def test_masks_that_do_not_fit_are_refused() -> None:
         vessel_sections(np.zeros((3, 3, 3), bool), (1.0, 0.0, 1.0))
     with pytest.raises(InputError, match="3-D"):
         vessel_sections(np.zeros((3, 3), bool), ISOTROPIC)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_angle_does_not_depend_on_the_unit_of_length(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    course = np.cumsum(rng.normal(0, 0.5, (26, 2)), axis=0) + 11
+    x, y = np.ogrid[:24, :24]
+    slices = [(x - a) ** 2 + (y - b) ** 2 <= 2.5**2 for a, b in course]
+    vessel = np.stack(slices, axis=2)
+    lesion = rng.random(vessel.shape) < 0.2
+    expected = contact_angle(vessel, lesion, (1.0, 1.0, 1.0))
+    for unit in (0.001, 0.7, 0.8, 1.6, 3.0):
+        assert contact_angle(vessel, lesion, (unit, unit, unit)) == expected

@@ -192,7 +192,7 @@ def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
     most = min(MOST_WORKING_VOXELS, MOST_WORKING_VOXELS_PER_VOXEL * mask.size)
     least = max(float(spacing.min()), float(np.prod(extent) / most) ** (1 / 3))
     voxel_mm = max(radius / WORKING_VOXELS_PER_RADIUS, least)
-    shape = np.ceil(extent / voxel_mm).astype(int) + 2
+    shape = np.ceil(extent / voxel_mm - 1e-6).astype(int) + 2
     origin = ((np.array(mask.shape) - 1) * spacing - (shape - 1) * voxel_mm) / 2
     resampled = ndimage.affine_transform(
         mask.astype(np.float32),
@@ -264,7 +264,7 @@ def _extended(
     rays = rays_along(ends, directions[:, None], spacing)
     free_mm = march(mask, rays)[:, 0] * np.linalg.norm(rays.step[:, 0] * spacing, axis=1)
     more = [
-        end + np.arange(1, length // interval)[:, None] * interval * direction
+        end + np.arange(1, np.floor(length / interval + 1e-6))[:, None] * interval * direction
         for end, length, direction in zip(ends, free_mm, directions, strict=True)
     ]
     before = more[0][:0] if branch else more[0][::-1]

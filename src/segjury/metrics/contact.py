@@ -202,6 +202,8 @@ def vessel_sections(
             "Give a 3-D mask and three positive spacings",
         )
     shape = (vessel.shape[0], vessel.shape[1], vessel.shape[2])
+    unit_mm = float(spacing.min())  # so that rounding does not depend on the unit of length
+    spacing = spacing / unit_mm
     voxels = nonzero_voxels(vessel)
     mask, origin = _crop(voxels, shape)
     lines = centrelines(mask, spacing) if voxels.size else []
@@ -213,9 +215,9 @@ def vessel_sections(
     return VesselSections(
         shape=shape,
         line=np.repeat(np.arange(len(lines)), [len(line.centre_mm) for line in lines]),
-        centre_mm=centre + origin * spacing,
+        centre_mm=(centre + origin * spacing) * unit_mm,
         tangent=tangent,
-        radius_mm=radius,
+        radius_mm=radius * unit_mm,
         wall=_own_wall(centre, radius, rays, steps, spacing),
         voxels=_samples(rays, steps, origin, shape, reach_voxels),
     )
