@@ -363,6 +363,23 @@ def test_an_own_protocol_with_three_raters_and_no_vessels(prepared, tmp_path):
     assert set(table.index.get_level_values("metric")) == {"dsc", "thr_dsc", "mr_ece", "crps"}
 
 
+def test_metrics_with_thresholds_of_their_own_do_not_share_masks(prepared, tmp_path):
+    def contact_angles(vi_thresholds):
+        text = protocol_text(PROTOCOL)
+        start = text.index('name = "vi"')
+        first, rest = text[:start], text[start:]
+        rest = rest.replace("{ first = 0.1, last = 0.8, count = 6 }", vi_thresholds, 1)
+        rest = rest.replace("{ first = 0.1, last = 0.8, count = 6 }", "[0.5]", 1)
+        (tmp_path / "mine.toml").write_text(first + rest)
+        folders = {"reference": prepared / "reference", "predictions": prepared / "predictions"}
+        table = segjury.evaluate(tmp_path / "mine.toml", **folders, methods=["TeamA"])
+        return table[table["metric"] == "contact_angle"]["value"].tolist()
+
+    angles = contact_angles("[0.05, 0.9]")
+    assert angles == contact_angles("[0.5]")
+    assert any(angles)
+
+
 # ---- interruption --------------------------------------------------------------------------
 
 

@@ -42,7 +42,7 @@ DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header th
 WHOLE_NUMBER_TOLERANCE = 1e-3
 GZIP = b"\x1f\x8b"
 NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
-PIECE_BYTES = 1 << 19  # read at a time: fits the cache
+PIECE_BYTES = 1 << 20  # read at a time: fits the cache, and threads seldom wait for each other
 BrokenGzipError: type[Exception] = cast("type[Exception]", isal_zlib.error)  # its stub is off
 
 Shape = tuple[int, int, int]
