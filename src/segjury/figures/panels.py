@@ -81,7 +81,7 @@ def case_panel(
         _legends(figure, layout, list(raters), tubes)
         if title:
             figure.text(
-                0.0, 1.0, plain(title), va="top", fontsize=8, fontweight="bold", parse_math=False
+                0.0, 0.99, plain(title), va="top", fontsize=8, fontweight="bold", parse_math=False
             )
         return figure
 

@@ -17,6 +17,7 @@ from segjury.figures.slices import Mask, Slice, contours
 from segjury.figures.style import wrapped
 
 WINDOW_HU = (-160.0, 240.0)  # soft tissue: level 40, width 400
+QUIET_COLOUR = "#b8bcc4"
 RATER_COLOURS = ("#ffffff", "#ffd166", "#7ee0b5", "#8ecbff", "#ff9fb2", "#d9b3ff", "#c9d36b")
 VESSEL_COLOURS = {
     "PORTA": "#3d8fd1",
@@ -36,9 +37,10 @@ def rater_tile(
     tubes: Mapping[str, Mask],
     drawn: Mapping[str, Mask],
 ) -> None:
-    """All raters' contours, larger than the rest, with a scale."""
+    """All raters' contours, larger than the rest, with a scale; vessels dotted in grey."""
     _show(axes, view, ground)
-    _draw_vessels(axes, view, tubes)
+    for name, mask in tubes.items():  # grey here: their colours would be taken for raters'
+        _draw(axes, view, mask, QUIET_COLOUR, 0.6, f"vessel {name}", dash=(2, 2))
     for index, (name, mask) in enumerate(drawn.items()):
         _draw(axes, view, mask, rater_colour(index), 1.2, f"rater {name}")
     _orient(axes, view)
