@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from segjury.metrics import READINGS, crps, dsc, mr_ece, thr_dsc, vi
-from segjury.metrics.invasion import invasion_angles, pack_bits, vessel_edges
+from segjury.metrics.invasion import (
+    invasion_angles,
+    pack_bits,
+    sample_distance,
+    vessel_edges,
+)
 
 
 def row(*values):
@@ -120,3 +125,14 @@ def test_an_unknown_reading_is_refused():
     for call in calls:
         with pytest.raises(ValueError, match="reading is 'correct'"):
             call()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_distance_of_samples_is_scipys(seed):
+    from scipy.stats import wasserstein_distance
+
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 4, rng.integers(1, 7)) * 90.0
+    b = rng.uniform(0, 360, rng.integers(1, 7))
+    assert sample_distance(a, b) == pytest.approx(wasserstein_distance(a, b), abs=1e-10)
+    assert sample_distance(a, a) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -127,9 +127,12 @@ class ReferenceCase:
             if structure
         }
 
-    def prepare(self) -> None:
-        """Compute now what every method will be compared with."""
-        _ = self.consensus, self.invasion_angles, self.contact_angles
+    def prepare(self, metrics: Collection[str]) -> None:
+        """Compute now what every method will be compared with in these metrics."""
+        needed = {"dsc": "consensus", "vi": "invasion_angles", "contact_angle": "contact_angles"}
+        for metric, name in needed.items():
+            if metric in metrics:
+                getattr(self, name)
 
     def _marks(self, box: Box) -> NDArray[Any]:
         """The raters' masks in a box, as bits."""

@@ -193,7 +193,9 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
         details: list[Detail] = []
         problem = ""
         try:
-            reference.prepare()  # while the first predictions are read
+            reference.prepare(
+                [use.name for use in task.protocol.metrics]
+            )  # while the first predictions are read
             rows, details = score(reference, loaded.result(), task.protocol, task.readings)
         except InputError as error:
             status: Status = "missing" if isinstance(error, MissingInputError) else "failed"

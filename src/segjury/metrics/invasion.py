@@ -206,9 +206,10 @@ def vi_score(
 
 def sample_distance(reference: NDArray[np.float64], prediction: NDArray[np.float64]) -> float:
     """Exact W1 of two samples, `∫ |F - G|`."""
-    from scipy.stats import wasserstein_distance
-
-    return float(wasserstein_distance(reference, prediction))
+    cuts = np.sort(np.concatenate([reference, prediction]))
+    f = np.searchsorted(np.sort(reference), cuts[:-1], "right") / reference.size
+    g = np.searchsorted(np.sort(prediction), cuts[:-1], "right") / prediction.size
+    return float(np.abs(f - g) @ np.diff(cuts))
 
 
 def gaussian_distance(
@@ -220,6 +221,8 @@ def gaussian_distance(
     fall between grid points. Both empty: 0. One empty: if the other has no spread, the distance
     of its mean from 0, else 360. `released` forgets to normalise the prediction's density first.
     """
+    if _moments(reference) == _moments(prediction):
+        return 0.0  # equal densities, or both empty
     p, q = _density(reference), _density(prediction)
     p_empty, q_empty = bool((p <= EMPTY_DENSITY).all()), bool((q <= EMPTY_DENSITY).all())
     if p_empty and q_empty:
@@ -232,8 +235,12 @@ def gaussian_distance(
     return float(step * np.abs(np.cumsum(p / p.sum()) - np.cumsum(q / q.sum())).sum())
 
 
+def _moments(angles: NDArray[np.float64]) -> tuple[float, float]:
+    return float(angles.mean()), float(angles.std()) + SMALLEST_SD
+
+
 def _density(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    mean, sd = float(angles.mean()), float(angles.std()) + SMALLEST_SD
+    mean, sd = _moments(angles)
     density: NDArray[np.float64] = np.exp(-(((GRID - mean) / sd) ** 2) / 2) / (
         sd * np.sqrt(2 * np.pi)
     )
