@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -171,6 +171,17 @@ def _folder_names(folder: Path, of: str) -> list[str]:
     if not names:
         raise InputError(f"{folder} has no {of} folders", todo)
     return names
+
+
+def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
+    """Predictions of cases that the reference does not have: probably a misspelt name."""
+    cases = set(case_names(reference))
+    return [
+        f"method {method}: {path.name} is no case of the reference"
+        for method in methods
+        for path in sorted((predictions / method).iterdir())
+        if path.is_dir() and path.name[0] != "." and path.name not in cases
+    ]
 
 
 def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:

@@ -13,6 +13,7 @@ from segjury.case import (
     method_names,
     prediction_files,
     read_probability_map,
+    unknown_cases,
 )
 from segjury.errors import InputError
 from segjury.protocols import Protocol
@@ -60,7 +61,9 @@ def check(
     for task, problems in execution.run(check_case, tasks, jobs=workers):
         found[task.case] = problems
         progress(task.case)
-    return [problem for case in cases for problem in found[case]]
+    problems = [problem for case in cases for problem in found[case]]
+    strangers = unknown_cases(reference, predictions, chosen) if predictions else []
+    return problems + [Problem("predictions", message, warning=True) for message in strangers]
 
 
 def check_case(task: CheckTask) -> list[Problem]:

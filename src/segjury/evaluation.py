@@ -340,17 +340,6 @@ def _check_folders(
         )
 
 
-def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
-    """Predictions of cases that the reference does not have: probably a misspelt name."""
-    cases = set(case_names(reference))
-    return [
-        f"method {method}: {path.name} is no case of the reference"
-        for method in methods
-        for path in sorted((predictions / method).iterdir())
-        if path.is_dir() and path.name[0] != "." and path.name not in cases
-    ]
-
-
 def _tabulate(protocol: Protocol, results: list[Result], about: dict[str, Any]) -> Evaluation:
     import pandas as pd
 
