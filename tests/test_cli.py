@@ -99,6 +99,23 @@ def test_a_warning_alone_is_a_problem_too(tmp_path):
     assert done.returncode == 2
 
 
+def test_a_misspelt_case_is_named(tmp_path):
+    segjury("phantom", PROTOCOL, tmp_path, "--cases", 2, "--methods", 1)
+    reference, predictions = tmp_path / "reference", tmp_path / "predictions"
+    (predictions / "Overconfident" / "P002").rename(predictions / "Overconfident" / "p002")
+    folders = ("--reference", reference, "--predictions", predictions)
+    said = "method Overconfident: p002 is no case of the reference"
+    assert said in segjury("check", PROTOCOL, *folders).stdout
+    assert said in segjury("evaluate", PROTOCOL, *folders, "--out", tmp_path / "out").stderr
+
+
+def test_rank_by_what_only_one_reading_has(demo):
+    _, out = demo
+    done = segjury("rank", out / "scores.csv", "--metrics", "contact_angle")
+    assert done.returncode == 0, done.stderr
+    assert "released" not in done.stdout
+
+
 def test_check_lists_one_line_per_problem(tmp_path):
     segjury("phantom", PROTOCOL, tmp_path, "--cases", 2, "--methods", 2)
     reference, predictions = tmp_path / "reference", tmp_path / "predictions"

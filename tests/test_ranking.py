@@ -8,7 +8,14 @@ import pytest
 
 from segjury.errors import InputError
 from segjury.protocols import load_protocol
-from segjury.ranking import cohorts, leaderboard, notes, protocol_ranking, readings
+from segjury.ranking import (
+    cohorts,
+    comparable_readings,
+    leaderboard,
+    notes,
+    protocol_ranking,
+    readings,
+)
 from segjury.table import COLUMNS, read_scores
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -122,6 +129,17 @@ def test_readings_cohorts_and_metrics_select_rows():
         leaderboard(both, cohort="easy")
     with pytest.raises(InputError, match="no metric speed"):
         leaderboard(both, metrics=["speed"])
+
+
+def test_only_readings_with_the_same_metrics_are_compared():
+    rows = [("A", "1", "dsc", 0.9), ("A", "1", "contact_angle", 5.0)]
+    corrected = long_table(rows, reading="corrected")
+    both = pd.concat([corrected, long_table(rows[:1], reading="released")])
+    undefined = long_table([("A", "1", "dsc", np.nan)], reading="published")
+    both = pd.concat([both, undefined])  # it has the metric, if no value
+    assert comparable_readings(both, leaderboard(both)) == ["published", "released"]
+    beside = leaderboard(both, metrics=["contact_angle"])
+    assert comparable_readings(both, beside) == []
 
 
 def test_what_stands_beside_the_ranking_is_not_ranked():

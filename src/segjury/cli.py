@@ -76,6 +76,9 @@ def main() -> None:
     except InputError as error:
         _fail(error)
         sys.exit(BAD_INPUT)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stdout = None
+        sys.exit(0)
     except OSError as error:  # a full disk, a folder that cannot be written to
         _fail(f"{error.strerror or error}: {error.filename or 'no file named'}")
         sys.exit(BAD_INPUT)
@@ -246,7 +249,7 @@ def evaluate(
     carry the protocol's worst value and the reason.
     """
     from segjury import evaluation as engine
-    from segjury.case import case_names, method_names
+    from segjury.case import case_names, method_names, unknown_cases
 
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     chosen = _names(methods)
@@ -268,7 +271,7 @@ def evaluate(
         _fail("interrupted. What was finished is kept; run the same command to go on")
         raise typer.Exit(INTERRUPTED) from None
     engine.write(evaluation, out)
-    for warning in engine.unknown_cases(reference, predictions, evaluation.run["methods"]):
+    for warning in unknown_cases(reference, predictions, evaluation.run["methods"]):
         print(f"warning: {warning}", file=sys.stderr)
     for problem in evaluation.problems:
         _fail(problem)
@@ -316,15 +319,11 @@ def rank(
         "missing": _choice("missing", missing, ("error", "exclude")),
         "directions": _directions(higher, lower),
     }
-    names = ranking.readings(table)
     first = ranking.leaderboard(table, reading=reading, **options)
-    boards = (
+    others = [
         ranking.leaderboard(table, reading=name, **options)
-        for name in names
-        if name != first.reading
-    )
-    # a reading that lacks some of the metrics asks something else
-    others = [b for b in boards if list(b.values.columns) == list(first.values.columns)]
+        for name in ranking.comparable_readings(table, first)
+    ]
     _print_leaderboard(first, others, cohort)
     for note in ranking.notes(table, first.reading, cohort):
         print(f"note: {note}")

@@ -84,7 +84,9 @@ def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
     except InputError as error:
         raise error.about(path.name) from None
     except OSError as error:
-        raise InputError(f"{path.name} cannot be read ({error.strerror})", "Check it") from None
+        raise InputError(
+            f"{path.name} cannot be read ({error.strerror or error})", "Check it"
+        ) from None
 
 
 def read_mask(

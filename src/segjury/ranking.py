@@ -63,6 +63,16 @@ def readings(scores: pd.DataFrame) -> list[str]:
     return sorted(present, key=lambda r: READING_ORDER.index(r) if r in READING_ORDER else 99)
 
 
+def comparable_readings(scores: pd.DataFrame, board: Leaderboard) -> list[str]:
+    """The other readings that have every metric of a leaderboard, so that they ask the same."""
+    wanted = {str(key).split(" ", 1)[0] for key in board.values.columns}
+    return [
+        name
+        for name in readings(scores)
+        if name != board.reading and wanted <= set(scores[scores["reading"] == name]["metric"])
+    ]
+
+
 def leaderboard(
     scores: pd.DataFrame,
     *,

@@ -37,7 +37,6 @@ DEFAULTS = {
 }
 NO_VALUE = ("", "nan", "na", "none", "null")
 DETAIL_COLUMNS = ("method", "case", "metric", "structure", "reading", "quantity", "item", "value")
-STATUSES = ("ok", "undefined", "missing", "failed")
 
 # columns of a results table that are not metrics: what a ranking printed
 _DERIVED = re.compile(r"^(rank_.*|.*_rank|mean_rank|sd_rank|final_position|position)$", re.I)
@@ -93,7 +92,7 @@ def _read_any(path: Path) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         if len(table.columns) == 1:  # a semicolon or a tab between the columns
             table = pd.read_csv(path, dtype=str, keep_default_na=False, sep=None, engine="python")
-        return table.loc[:, ~table.columns.astype(str).str.match(r"Unnamed: \d+$")]
+        return table.loc[:, ~table.columns.astype(str).str.match(r"Unnamed: \d+$")].copy()
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:200]
         raise InputError(f"{path.name} cannot be read ({reason})", "Give a CSV") from None
@@ -136,9 +135,8 @@ def _complete(table: pd.DataFrame, path: Path) -> pd.DataFrame:
             f"Name the columns {', '.join(NEEDED)}",
         )
     for name, default in DEFAULTS.items():
-        given = table[name].fillna("") if name in table.columns else ""
-        table[name] = given
-        table[name] = table[name].replace("", default)
+        known = name in table.columns
+        table[name] = table[name].fillna("").replace("", default) if known else default
     table["value"] = [_number(row, path) for row in table.itertuples()]
     key = ["method", "case", "metric", "structure", "reading"]
     double = table.duplicated(key)
