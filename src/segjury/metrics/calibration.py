@@ -24,6 +24,7 @@ MR_ECE = Metric(
     bounds=(0.0, 1.0),
     unit="",
     symmetric=False,
+    needs_probability=True,
 )
 
 

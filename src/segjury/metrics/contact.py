@@ -43,6 +43,8 @@ CONTACT_ANGLE = Metric(
     unit="degree",
     symmetric=False,
     ranked=False,
+    scope="structure",
+    needs_probability=True,
 )
 
 DIRECTIONS = 120  # 3 degrees; at a radius of 8 voxels neighbouring rays are half a voxel apart

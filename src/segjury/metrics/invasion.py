@@ -30,6 +30,8 @@ VI = Metric(
     unit="degree",
     symmetric=False,
     flip_invariant=("published", "corrected"),
+    scope="structure",
+    needs_probability=True,
 )
 
 REACH = 2  # a lesion voxel farther than this from an edge voxel adds nothing to its contact

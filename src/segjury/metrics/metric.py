@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Reading = Literal["released", "published", "corrected"]
 Direction = Literal["higher", "lower"]
+Scope = Literal["case", "label", "structure"]
 
 READINGS: tuple[Reading, ...] = ("released", "published", "corrected")
 
@@ -29,8 +30,10 @@ def check_shapes(raters: NDArray[Any], **others: NDArray[Any]) -> None:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's name and its laws.
+    """A metric's name, what it looks at, and its laws.
 
+    `scope`: one value per case, per scored label (an organ, a vessel class), or per further
+    structure of the reference. `needs_probability`: it looks at a probability map, not the mask.
     `direction` says which values are better. `symmetric`: exchanging reference and prediction
     changes nothing. `flip_invariant` lists the readings in which mirroring or exchanging the
     image axes changes nothing. `scales_with` says how the value follows the voxel size.
@@ -47,6 +50,8 @@ class Metric:
     flip_invariant: tuple[Reading, ...] = READINGS
     scales_with: Literal["nothing", "length", "volume"] = "nothing"
     ranked: bool = True
+    scope: Scope = "label"
+    needs_probability: bool = False
 
     @property
     def best(self) -> float:

@@ -29,6 +29,7 @@ THR_DSC = Metric(
     bounds=(0.0, 1.0),
     unit="",
     symmetric=False,
+    needs_probability=True,
 )
 
 

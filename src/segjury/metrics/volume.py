@@ -23,6 +23,7 @@ CRPS = Metric(
     unit="cm3",
     symmetric=False,
     scales_with="volume",
+    needs_probability=True,
 )
 
 
