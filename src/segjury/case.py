@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury import files
-from segjury.consensus import RaterPatterns, pack_voxels, staple
-from segjury.errors import InputError, MissingInputError
-from segjury.execution import ahead
+from segjury.consensus import RaterPatterns, staple
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
-from segjury.metrics.invasion import (
-    REACH,
-    InvasionAngles,
-    VesselEdges,
-    invasion_angles,
-    vessel_edges,
-)
+from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
+from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
+from segjury.metrics.moments import Moments
 from segjury.metrics.overlap import mean_pairwise_dsc
-from segjury.protocols import Protocol
-from segjury.volume import (
-    Box,
-    Grid,
-    LabelMap,
-    Triple,
-    Volume,
-    bounding_box,
-    flat,
-    grid_differences,
-    grow,
-)
+from segjury.metrics.surface import Definition, Surface, mask_surface
+from segjury.volume import Box, Grid, Triple, Volume, flat
+
+R = TypeVar("R")
+LengthUnit = Literal["mm", "voxels"]
 
 
 @dataclass(frozen=True)
@@ -80,32 +64,103 @@ class Structure:
 
 
 @dataclass(frozen=True)
+class Consensus:
+    """What counts as the truth of a case: for each label, the patterns that hold it."""
+
+    patterns: RaterPatterns
+    holds: NDArray[np.bool_]  # (patterns, labels), labels from 1 in column 0
+
+    def voxels(self, label: int) -> NDArray[np.int64]:
+        """Flat indices (x fastest) of the voxels of a label."""
+        holds, codes = self.holds[:, label - 1], flat(self.patterns.codes)
+        if holds[0]:  # STAPLE may call foreground what no rater marked
+            return np.flatnonzero(holds[codes])
+        return np.asarray(self.patterns.voxels[holds[codes[self.patterns.voxels]]])
+
+    def size(self, label: int) -> int:
+        """Number of voxels of a label."""
+        return int(self.patterns.counts[self.holds[:, label - 1]].sum())
+
+
+@dataclass(frozen=True)
 class ReferenceCase:
-    """What the raters say of a case, in the form that scoring any number of methods needs."""
+    """What the raters say of a case, in the form that scoring any number of methods needs.
+
+    Labels count from 1 in the order of the protocol, whatever their numbers in the files.
+    """
 
     grid: Grid
     patterns: RaterPatterns
-    consensus_voxels: NDArray[np.int64]  # flat indices, x fastest
+    label_names: tuple[str, ...]
     structures: dict[str, Structure | None]  # None where the case has no such structure
+    given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
+    _kept: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def _once(self, key: tuple[object, ...], compute: Callable[[], R]) -> R:
+        """What is asked for, computed for the first method and kept for the others."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        kept: R = self._kept[key]
+        return kept
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """The scored labels, by name."""
+        return {name: number for number, name in enumerate(self.label_names, 1)}
 
     @cached_property
-    def consensus(self) -> NDArray[np.bool_]:
-        """The consensus mask, flat."""
-        mask = np.zeros(self.patterns.codes.size, bool)
-        mask[self.consensus_voxels] = True
-        return mask
+    def consensus(self) -> Consensus:
+        """The one rater's mask, the consensus given in a file, or the STAPLE of each label."""
+        numbers = self.labels.values()
+        patterns = self.given_consensus or self.patterns
+        if patterns.n_raters == 1:
+            holds = [patterns.marked(label)[:, 0] for label in numbers]
+        else:
+            holds = [staple(patterns, label=label).foreground for label in numbers]
+        return Consensus(patterns, np.stack(holds, axis=1))
 
-    @cached_property
-    def volumes_cm3(self) -> NDArray[np.float64]:
-        """The raters' volumes."""
-        sizes = self.patterns.counts @ self.patterns.marked()
+    def volumes_cm3(self, label: int = 1) -> NDArray[np.float64]:
+        """The raters' volumes of a label."""
+        sizes = self.patterns.counts @ self.patterns.marked(label)
         return sizes * self.grid.voxel_volume_mm3 / 1000
 
     @cached_property
     def mean_pairwise_dsc(self) -> float:
-        """Mean Dice over the pairs of raters."""
-        return mean_pairwise_dsc(self.patterns.counts, self.patterns.marked())
+        """Mean Dice over the pairs of raters, and over the labels; NaN for one rater."""
+        counts, labels = self.patterns.counts, self.labels.values()
+        pairs = [mean_pairwise_dsc(counts, self.patterns.marked(label)) for label in labels]
+        return float(np.mean(pairs))
+
+    def surface(self, label: int, definition: Definition, unit: LengthUnit) -> Surface:
+        """The surface of a label of the consensus."""
+        return self._once(
+            ("surface", label, definition, unit),
+            lambda: mask_surface(
+                self.consensus.voxels(label),
+                self.grid.shape,
+                self.spacing(unit),
+                definition=definition,
+            ),
+        )
+
+    def voxel_set(self, label: int, unit: LengthUnit) -> VoxelSet:
+        """The voxels of a label of the consensus, for distances to them."""
+        return self._once(
+            ("voxels", label, unit),
+            lambda: VoxelSet(self.consensus.voxels(label), self.grid.shape, self.spacing(unit)),
+        )
+
+    def moments(self, label: int) -> Moments:
+        """Centre and extent of a label of the consensus."""
+        return self._once(
+            ("moments", label),
+            lambda: Moments.of_voxels(self.consensus.voxels(label), self.grid.shape),
+        )
+
+    def spacing(self, unit: LengthUnit) -> Triple:
+        """The size of a voxel in a unit."""
+        return self.grid.spacing_mm if unit == "mm" else VOXEL_UNITS
 
     @cached_property
     def invasion_angles(self) -> dict[str, InvasionAngles]:
@@ -129,10 +184,28 @@ class ReferenceCase:
 
     def prepare(self, metrics: Collection[str]) -> None:
         """Compute now what every method will be compared with in these metrics."""
-        needed = {"dsc": "consensus", "vi": "invasion_angles", "contact_angle": "contact_angles"}
+        needed = {
+            "dsc": "consensus",
+            "vi": "invasion_angles",
+            "contact_angle": "contact_angles",
+        }
         for metric, name in needed.items():
             if metric in metrics:
                 getattr(self, name)
+
+    def facts(self) -> dict[str, float]:
+        """Numbers about the case, whatever the method."""
+        facts = {}
+        if self.patterns.n_raters > 1:
+            facts["mean_pairwise_dsc"] = self.mean_pairwise_dsc
+        for name, label in self.labels.items():
+            prefix = f"{name} " if len(self.labels) > 1 else ""
+            size = self.consensus.size(label)
+            facts[f"{prefix}consensus_cm3"] = size * self.grid.voxel_volume_mm3 / 1000
+            if self.patterns.n_raters > 1:
+                volumes = self.volumes_cm3(label)
+                facts |= {f"{prefix}rater_{k + 1}_cm3": float(v) for k, v in enumerate(volumes)}
+        return facts
 
     def _marks(self, box: Box) -> NDArray[Any]:
         """The raters' masks in a box, as bits."""
@@ -143,199 +216,13 @@ class ReferenceCase:
 
 @dataclass(frozen=True)
 class PredictedCase:
-    """A method's mask and probability map of a case, on the reference grid."""
+    """A method's prediction of a case, on the reference grid; labels as in `ReferenceCase`."""
 
-    mask_voxels: NDArray[np.int64]  # flat indices, x fastest
-    probability: Volume
+    voxels: NDArray[np.int64]  # labelled voxels, flat indices, x fastest
+    labels: NDArray[Any]  # their labels
+    probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
     warnings: tuple[str, ...] = ()
 
-
-# ---- reference -----------------------------------------------------------------------------
-
-
-def case_names(reference: Path) -> list[str]:
-    """The cases of a benchmark: the folders of the reference."""
-    return _folder_names(reference, "case")
-
-
-def method_names(predictions: Path) -> list[str]:
-    """The methods of a benchmark: the folders of the predictions."""
-    return _folder_names(predictions, "method")
-
-
-def _folder_names(folder: Path, of: str) -> list[str]:
-    todo = f"Give the folder that has one folder per {of}"
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}", todo)
-    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
-    if not names:
-        raise InputError(f"{folder} has no {of} folders", todo)
-    return names
-
-
-def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
-    """Predictions of cases that the reference does not have: probably a misspelt name."""
-    cases = set(case_names(reference))
-    return [
-        f"method {method}: {path.name} is no case of the reference"
-        for method in methods
-        for path in sorted((predictions / method).iterdir())
-        if path.is_dir() and path.name[0] != "." and path.name not in cases
-    ]
-
-
-def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
-    """Read and prepare a case's reference."""
-    warnings: list[str] = []
-    form = protocol.reference
-    if not folder.is_dir():
-        raise MissingInputError("the case has no reference folder")
-    labels = [form.label, *form.other_labels.values()]
-    first = files.read_mask(files.find(folder, form.rater_stems[0]), labels=labels)
-    grid = first.grid
-
-    def marks() -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-        voxels = first.where(form.label)
-        yield voxels, np.ones(voxels.size, np.uint8)
-        paths = [files.find(folder, stem) for stem in form.rater_stems[1:]]
-
-        def read(path: Path) -> LabelMap:
-            return files.read_mask(path, labels=labels, expected_shape=grid.shape)
-
-        for path, loaded in zip(paths, ahead(read, paths, depth=2), strict=True):
-            mask = loaded.result()
-            warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-            voxels = mask.where(form.label)
-            yield voxels, np.ones(voxels.size, np.uint8)
-
-    patterns = pack_voxels(marks(), grid.shape, n_raters=form.n_raters)
-    consensus = _consensus(protocol, folder, grid, patterns, warnings)
-    structures = _structures(protocol, folder, grid, warnings)
-    return ReferenceCase(grid, patterns, consensus, structures, tuple(warnings))
-
-
-def _consensus(
-    protocol: Protocol, folder: Path, grid: Grid, patterns: RaterPatterns, warnings: list[str]
-) -> NDArray[np.int64]:
-    """Voxels of the consensus from its file, or of the raters' STAPLE where there is none."""
-    stem = protocol.reference.consensus
-    try:
-        path = files.find(folder, stem) if stem else None
-    except MissingInputError:
-        path = None
-    if path is not None:
-        mask = files.read_mask(path, labels=[1], expected_shape=grid.shape)
-        warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-        return mask.voxels
-    foreground = staple(patterns).foreground
-    codes = flat(patterns.codes)
-    if foreground[0]:  # STAPLE may call foreground what no rater marked
-        return np.flatnonzero(foreground[codes])
-    return np.asarray(patterns.voxels[foreground[codes[patterns.voxels]]])
-
-
-def _structures(
-    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
-) -> dict[str, Structure | None]:
-    form = protocol.reference.structures
-    if form is None:
-        return {}
-    path = files.find(folder, form.file)
-    found = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
-    warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
-    structures: dict[str, Structure | None] = dict.fromkeys(form.labels)
-    for name, label in form.labels.items():
-        tight = bounding_box(found.where(label), grid.shape)
-        if tight is not None:
-            box = grow(tight, REACH, grid.shape)
-            structures[name] = Structure(found.crop(label, box), box, grid.spacing_mm)
-    return structures
-
-
-# ---- prediction ----------------------------------------------------------------------------
-
-
-def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> tuple[Path, Path]:
-    """The mask and the probability map of a case, in either layout."""
-    folder = method_folder / case
-    if folder.is_dir():
-        form = protocol.prediction
-        return files.find(folder, form.mask), files.find(folder, form.probability)
-    try:
-        mask = files.find(method_folder, case)
-    except MissingInputError:
-        raise MissingInputError(
-            "no prediction", f"Expected {method_folder.name}/{case}/ with a mask and a map"
-        ) from None
-    probability = method_folder / f"{case}.npz"
-    if not probability.is_file():
-        raise MissingInputError(f"{probability.name} is missing")
-    return mask, probability
-
-
-def load_prediction(
-    protocol: Protocol, method_folder: Path, case: str, grid: Grid
-) -> PredictedCase:
-    """Read a method's prediction of a case and compare its grid with the reference's."""
-    mask_path, probability_path = prediction_files(protocol, method_folder, case)
-    mask = files.read_mask(mask_path, labels=[1], expected_shape=grid.shape)
-    warnings = grid_warnings(protocol, grid, mask.grid, mask_path.name)
-    probability = read_probability_map(probability_path, grid)
-    warnings += grid_warnings(protocol, grid, probability.grid, probability_path.name)
-    return PredictedCase(mask.voxels, probability, tuple(warnings))
-
-
-def read_probability_map(path: Path, grid: Grid) -> Volume:
-    """A probability map in either layout; nnU-Net's archive has no grid of its own."""
-    if path.suffix == ".npz":
-        return files.read_nnunet_probability(path, channel=1, grid=grid)
-    return files.read_probability(path, expected_shape=grid.shape)
-
-
-def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
-    """Warnings for differences the protocol tolerates; the others are errors."""
-    warnings = []
-    rules = protocol.grid
-    for difference in grid_differences(grid, other, tolerance_mm=rules.tolerance_mm):
-        severity = getattr(rules, difference.property)
-        if severity == "error":
-            raise InputError(f"{name} {difference.message}", "Resample it to the reference grid")
-        if severity == "warn":
-            warnings.append(f"{name} {difference.message}")
-    return warnings
-
-
-def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
-    """The files that a case's reference is read from, those that there are."""
-    form = protocol.reference
-    stems = [*form.rater_stems, form.consensus, form.structures.file if form.structures else None]
-    return [path for stem in stems if stem for path in files.candidates(folder, stem)]
-
-
-def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
-    """The files that a prediction is read from in either layout, those that there are."""
-    form = protocol.prediction
-    found = [
-        path
-        for folder, stem in (
-            (method_folder / case, form.mask),
-            (method_folder / case, form.probability),
-            (method_folder, case),
-        )
-        for path in files.candidates(folder, stem)
-    ]
-    archive = method_folder / f"{case}.npz"
-    return [*found, archive] if archive.is_file() else found
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Fingerprint of files by name and content; a missing one counts as such."""
-    total = hashlib.blake2b(digest_size=16)
-    for path in paths:
-        total.update(path.name.encode(errors="surrogateescape") + b"\0")
-        try:
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "blake2b").digest())
-        except OSError:
-            total.update(b"missing")
-    return total.hexdigest()
+    def of(self, label: int) -> NDArray[np.int64]:
+        """Flat indices of the voxels of a label."""
+        return np.asarray(self.voxels[self.labels == label])

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, get_args
 
 import typer
 
 from segjury.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from segjury.ranking import Leaderboard, MissingPolicy
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -110,6 +104,8 @@ def demo(
         reading="all",
         methods="",
         jobs=jobs,
+        cases=None,
+        efficiency=None,
     )
     rank(out / "scores.csv", out=out)
     report(out / "scores.csv", out=out / "report.html")
@@ -123,33 +119,30 @@ def protocols(
 
     Written to a file, it is a protocol file: a copy to change and use as your own.
     """
+    from segjury.console import plain_table, terminal
     from segjury.protocols import builtin_names, load_protocol, protocol_text
 
-    console = _console()
+    shown = terminal()
     if name is None:
         for known in builtin_names():
-            console.print(f"[bold]{known}[/]  {load_protocol(known).title}", highlight=False)
+            shown.print(f"[bold]{known}[/]  {load_protocol(known).title}", highlight=False)
         return
     protocol = load_protocol(name)
-    table = _table("metric", "better", "unit", "readings", "ranked", "what it is")
+    table = plain_table("metric", "better", "unit", "readings", "ranked", "what it is")
     for use in protocol.metrics:
         metric = use.metric
-        table.add_row(
-            metric.name,
-            metric.direction,
-            metric.unit or "-",
-            ", ".join(use.readings),
-            "yes" if use.ranked else "no",
-            metric.summary,
-        )
-    with console.capture() as capture:
-        console.print(f"{protocol.title}\n{protocol.summary}", highlight=False, markup=False)
-        console.print(table)
+        ranked = "yes" if use.ranked is True else ", ".join(use.ranked or ["no"])
+        readings = ", ".join(use.readings)
+        unit = use.unit_used or "-"
+        table.add_row(metric.name, metric.direction, unit, readings, ranked, metric.summary)
+    with shown.capture() as capture:
+        shown.print(f"{protocol.title}\n{protocol.summary}", highlight=False, markup=False)
+        shown.print(table)
         for source in protocol.sources:
-            console.print(f"source: {source.title} {source.url}", highlight=False, markup=False)
-        console.print(f"hash: {protocol.hash}", highlight=False)
+            shown.print(f"source: {source.title} {source.url}", highlight=False, markup=False)
+        shown.print(f"hash: {protocol.hash}", highlight=False)
     about = capture.get()
-    if not console.is_terminal:  # `segjury protocols NAME > my.toml` gives a file to edit
+    if not shown.is_terminal:  # `segjury protocols NAME > my.toml` gives a file to edit
         about = "".join(f"# {line}".rstrip() + "\n" for line in about.splitlines())
     print(f"{about}\n{protocol_text(name)}", end="")
 
@@ -167,13 +160,14 @@ def phantom(
     force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
 ) -> None:
     """Write a synthetic benchmark with simulated raters and methods."""
+    from segjury.console import progress_bar
     from segjury.phantoms import benchmark_writer
 
     if not force and any((out / part).exists() for part in ("reference", "predictions")):
         raise InputError(f"{out} holds a benchmark", "Give another folder, or --force to overwrite")
     options: dict[str, Any] = {"shape": _shape(shape)} if shape else {}
     write = benchmark_writer(protocol)
-    with _progress() as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("making cases", total=cases)
         write(
             out,
@@ -203,11 +197,12 @@ def check(
     not there, an origin that differs.
     """
     from segjury import dataset
-    from segjury.case import case_names
+    from segjury.console import progress_bar, terminal
+    from segjury.loading import case_names
     from segjury.protocols import load_protocol
 
     form = load_protocol(protocol)
-    with _progress() as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("checking", total=len(case_names(reference)))
         problems = dataset.check(
             form,
@@ -220,7 +215,7 @@ def check(
         print(problem)
     errors = sum(not problem.warning for problem in problems)
     summary = f"{errors} errors, {len(problems) - errors} warnings"
-    _console(stderr=True).print(summary, highlight=False)
+    terminal(stderr=True).print(summary, highlight=False)
     if problems:
         raise typer.Exit(BAD_INPUT)
 
@@ -241,6 +236,13 @@ def evaluate(
         str, typer.Option(help="Methods to score, with commas.", show_default="all")
     ] = "",
     jobs: JobsOption = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="CSV about the cases: case, then groups.", show_default="as in protocol"),
+    ] = None,
+    efficiency: Annotated[
+        Path | None, typer.Option(help="CSV of method, time_s, memory_gb_s; with case or without.")
+    ] = None,
 ) -> None:
     """Score every method on every case.
 
@@ -249,13 +251,14 @@ def evaluate(
     carry the protocol's worst value and the reason.
     """
     from segjury import evaluation as engine
-    from segjury.case import case_names, method_names, unknown_cases
+    from segjury.console import progress_bar
+    from segjury.loading import case_names, method_names, unknown_cases
 
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     chosen = _names(methods)
     total = len(case_names(reference)) * len(chosen or method_names(predictions))
     try:
-        with _progress() as progress:
+        with progress_bar() as progress:
             bar = progress.add_task("scoring", total=total)
             evaluation = engine.run(
                 protocol,
@@ -265,6 +268,8 @@ def evaluate(
                 methods=chosen,
                 jobs=jobs,
                 store=out / "parts",
+                case_file=cases,
+                efficiency=efficiency,
                 progress=lambda _case, n: progress.advance(bar, n),
             )
     except KeyboardInterrupt:
@@ -295,8 +300,12 @@ def rank(
         str, typer.Option(help="Metrics that count, with commas.", show_default="the protocol's")
     ] = "",
     scheme: Annotated[
-        str, typer.Option(help="How metric values become one order.")
-    ] = "mean-of-metric-ranks",
+        str,
+        typer.Option(
+            help="mean-of-metric-ranks, or rank-then-aggregate: rank on each case first.",
+            show_default="the protocol's",
+        ),
+    ] = "",
     aggregate: Annotated[
         str, typer.Option(help="Over cases: mean or median.", show_default="the protocol's")
     ] = "",
@@ -307,31 +316,32 @@ def rank(
 ) -> None:
     """Rank the methods by the mean of their metric ranks and print the leaderboard."""
     from segjury import ranking
+    from segjury.console import print_leaderboard, terminal
     from segjury.table import read_run, read_scores, write_csv
 
     table = read_scores(scores)
-    ranked, usual = ranking.protocol_ranking(read_run(scores))
-    _choice("scheme", scheme, ("mean-of-metric-ranks",))
-    options: dict[str, Any] = {
-        "cohort": cohort,
-        "metrics": _names(metrics) or ranked,
-        "aggregate": _choice("aggregate", aggregate or usual, ("mean", "median")),
-        "missing": _choice("missing", missing, ("error", "exclude")),
-        "directions": _directions(higher, lower),
-    }
-    first = ranking.leaderboard(table, reading=reading, **options)
+    usual = ranking.Rules.of_run(read_run(scores))
+    rules = ranking.Rules(
+        metrics=tuple(_names(metrics) or ()) or None,
+        by_reading=usual.by_reading,
+        directions=_directions(higher, lower),
+        scheme=_choice("scheme", scheme or usual.scheme, get_args(ranking.Scheme)),
+        aggregate=_choice("aggregate", aggregate or usual.aggregate, get_args(ranking.Aggregate)),
+        missing=_choice("missing", missing, get_args(ranking.MissingPolicy)),
+    )
+    first = rules.leaderboard(table, reading=reading, cohort=cohort)
     others = [
-        ranking.leaderboard(table, reading=name, **options)
-        for name in ranking.comparable_readings(table, first)
+        rules.leaderboard(table, reading=name, cohort=cohort)
+        for name in rules.other_readings(table, first)
     ]
-    _print_leaderboard(first, others, cohort)
+    print_leaderboard(first, others, cohort)
     for note in ranking.notes(table, first.reading, cohort):
         print(f"note: {note}")
     if out is not None:
         write_csv(first.table(), out / "leaderboard.csv")
         for other in others:
             write_csv(other.table(), out / f"leaderboard_{other.reading}.csv")
-        _console(stderr=True).print(f"written: {out / 'leaderboard.csv'}", highlight=False)
+        terminal(stderr=True).print(f"written: {out / 'leaderboard.csv'}", highlight=False)
 
 
 @app.command(epilog="Example: [cyan]segjury report results/scores.csv --out report.html[/]")
@@ -349,16 +359,17 @@ def report(
     ] = None,
 ) -> None:
     """Write the report: one HTML file, and a folder `figures` beside it (SVG, PNG, PDF)."""
+    from segjury.console import terminal
     from segjury.publish import publish
 
     if out.is_dir():
         raise InputError(f"{out} is a folder", "Give the name of the HTML file to write")
-    with _console(stderr=True).status("writing the report"):
+    with terminal(stderr=True).status("writing the report"):
         written = publish(
             scores,
             out,
             directions=_directions(higher, lower),
-            missing=cast("MissingPolicy", _choice("missing", missing, ("error", "exclude"))),
+            missing=_choice("missing", missing, ("error", "exclude")),
             reference=reference,
             predictions=predictions,
         )
@@ -367,78 +378,57 @@ def report(
     print(f"report: {out}")
 
 
-# ---- small parts ---------------------------------------------------------------------------
+@app.command(epilog="Example: [cyan]segjury ensemble results/scores.csv --top 3 --method staple[/]")
+def ensemble(
+    scores: Annotated[
+        Path, typer.Argument(metavar="SCORES", help="The scores.csv that evaluate wrote.")
+    ],
+    top: Annotated[int, typer.Option(min=2, help="How many of the best methods vote.")] = 3,
+    methods: Annotated[
+        str, typer.Option(help="Methods that vote, with commas.", show_default="the best")
+    ] = "",
+    method: Annotated[str, typer.Option(help="How they vote: majority or staple.")] = "majority",
+    name: Annotated[
+        str, typer.Option(help="Name of the ensemble.", show_default="ensemble-METHOD-K")
+    ] = "",
+    reference: Annotated[
+        Path | None, typer.Option(help="Cases.", show_default="as in run.json")
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Methods.", show_default="as in run.json")
+    ] = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Let the best methods vote, and score the result as one more method.
 
+    The ensemble's masks are written beside the methods' predictions, and the tables of the run
+    are written again with it; only the ensemble is computed. Of tied labels, the better method's
+    wins. Probability maps are averaged.
+    """
+    from segjury.console import progress_bar
+    from segjury.ensembles import Voting, score_ensemble
 
-def _console(*, stderr: bool = False) -> Console:
-    from rich.console import Console
-
-    console = Console(stderr=stderr)
-    if not console.is_terminal:
-        console.width = 200  # a file or pipe has no width to respect
-    return console
-
-
-def _progress() -> Progress:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=(console := _console(stderr=True)),
-        transient=True,
-        disable=not console.is_terminal,  # a log file wants no bars
-    )
-
-
-def _table(*columns: str) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    return Table(*columns, box=box.SIMPLE_HEAD)
-
-
-def _print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: str | None) -> None:
-    """The order first, then value and rank per metric, in as many tables as the width needs."""
-    from rich.text import Text
-
-    console = _console()
-    of = f", cohort {cohort}" if cohort else ""
-    beside = "; then the positions in the other readings" if others else ""
-    console.print(f"reading {first.reading}{of}: mean rank{beside}", highlight=False)
-    methods = list(first.values.index)
-    table = _table("", "method", "mean rank", "sd", *(other.reading for other in others))
-    for method in methods:
-        table.add_row(
-            str(first.position[method]),
-            Text(str(method)),  # never read as markup
-            f"{first.mean_rank[method]:.2f}",
-            f"{first.sd_rank[method]:.2f}",
-            *(f"{other.position[method]}" for other in others),
+    voting: Voting = _choice("method", method, get_args(Voting))
+    with progress_bar() as progress:
+        bar = progress.add_task("voting", total=None)
+        made, notes = score_ensemble(
+            scores,
+            top=top,
+            methods=_names(methods),
+            voting=voting,
+            name=name,
+            reference=reference,
+            predictions=predictions,
+            jobs=jobs,
+            progress=lambda _case: progress.advance(bar),
         )
-    console.print(table)
-    console.print("value (rank) per metric", highlight=False)
-    keys = [str(key) for key in first.values.columns]
-    name_width = max(len(str(method)) for method in methods) + 4
-    per_table = max(1, (console.width - name_width) // (max(map(len, [*keys, "0.0000 (10)"])) + 2))
-    for start in range(0, len(keys), per_table):
-        shown = keys[start : start + per_table]
-        table = _table("method", *shown)
-        for method in methods:
-            cells = (
-                f"{first.values.loc[method, key]:.4g} ({first.ranks.loc[method, key]:g})"
-                for key in shown
-            )
-            table.add_row(Text(str(method)), *cells)
-        console.print(table)
+    for note in notes:
+        print(f"warning: {note}", file=sys.stderr)
+    print(f"{made.name}: {voting} of {', '.join(made.methods)}")
+    rank(scores)
+
+
+# ---- options ------------------------------------------------------------------------------
 
 
 def _names(given: str) -> list[str] | None:
@@ -464,7 +454,7 @@ def _readings(given: str) -> tuple[Any, ...]:
     return READING_CHOICES[1:] if not names or "all" in names else names
 
 
-def _choice(option: str, given: str, allowed: tuple[str, ...]) -> str:
+def _choice(option: str, given: str, allowed: tuple[Any, ...]) -> Any:
     if given not in allowed:
         raise InputError(f"--{option} is '{given}'", f"Use one of {', '.join(allowed)}")
     return given

@@ -13,10 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.case import PredictedCase, ReferenceCase, Structure
-from segjury.metrics import calibration, invasion
+from segjury.case import LengthUnit, PredictedCase, ReferenceCase, Structure
+from segjury.consensus import RaterPatterns, agreement_region
+from segjury.metrics import calibration, distances, invasion, surface
+from segjury.metrics.confusion import Confusion
 from segjury.metrics.metric import Reading
-from segjury.volume import Box, bounding_box, flat, intersection
+from segjury.metrics.moments import Moments
+from segjury.volume import Box, Volume, bounding_box, flat, intersection, joined_spans
 
 R = TypeVar("R")
 
@@ -41,47 +44,173 @@ class Comparison:
         kept: R = self._kept[key]
         return kept
 
-    @cached_property
-    def _sum_and_probable(self) -> tuple[float, NDArray[np.int64]]:
-        probability = self.prediction.probability
-        voxels, total = flat(probability.array), 0.0
-        cut = _largest_not_above(self._lowest_threshold, voxels.dtype)
-        found = [np.zeros(0, np.int64)]
-        for start, stop in probability.spans:
-            span = voxels[start:stop]
-            total += float(span.sum(dtype=np.float64))
-            found.append(np.flatnonzero(span > cut) + start)
-        return total, np.concatenate(found)
+    # ---- counts ----------------------------------------------------------------------------
 
-    @property
-    def volume_cm3(self) -> float:
-        """Predicted volume: the sum of the probabilities."""
-        return self._sum_and_probable[0] * self.reference.grid.voxel_volume_mm3 / 1000
+    def _joint(self, patterns: RaterPatterns) -> NDArray[np.int64]:
+        """Voxels of the whole image by (pattern, predicted label)."""
 
-    @property
-    def probable_voxels(self) -> NDArray[np.int64]:
+        def count() -> NDArray[np.int64]:
+            n_labels = len(self.reference.labels) + 1
+            codes = flat(patterns.codes)[self.prediction.voxels].astype(np.intp)
+            cells = codes * n_labels + self.prediction.labels
+            joint = np.bincount(cells, minlength=patterns.n_codes * n_labels)
+            joint = joint.reshape(patterns.n_codes, n_labels)
+            joint[:, 0] = patterns.counts - joint.sum(axis=1)
+            return joint
+
+        return self._once(("joint", id(patterns)), count)
+
+    def confusion(self, label: int) -> Confusion:
+        """The 2x2 table of the consensus and the predicted mask of a label."""
+        consensus = self.reference.consensus
+        joint, holds = self._joint(consensus.patterns), consensus.holds[:, label - 1]
+        tp = int(joint[holds, label].sum())
+        fn = int(joint[holds].sum()) - tp
+        fp = int(joint[~holds, label].sum())
+        return Confusion(tp=tp, fp=fp, fn=fn, tn=int(joint.sum()) - tp - fn - fp)
+
+    def agreement_sizes(self, label: int) -> tuple[int, int, int]:
+        """Voxels of the consensus foreground, of the prediction outside dissensus, of both."""
+        patterns = self.reference.patterns
+        joint = self._joint(patterns)
+        everyone, counted = self._agreed(label)
+        return (
+            int(patterns.counts[everyone].sum()),
+            int(joint[counted, label].sum()),
+            int(joint[everyone, label].sum()),
+        )
+
+    def agreement_voxels(self, label: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Flat indices of the consensus foreground, and of the prediction outside dissensus."""
+        patterns = self.reference.patterns
+        everyone, counted = self._agreed(label)
+        codes, predicted = flat(patterns.codes), self.prediction.of(label)
+        marked = patterns.voxels
+        return marked[everyone[codes[marked]]], predicted[counted[codes[predicted]]]
+
+    def _agreed(self, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Patterns in which all raters give a label, and in which all or none do."""
+        patterns = self.reference.patterns
+        everyone = agreement_region(patterns, "foreground", label=label)
+        return everyone, ~agreement_region(patterns, "dissensus", label=label)
+
+    # ---- probabilities ---------------------------------------------------------------------
+
+    def probability(self, label: int) -> Volume:
+        """The probability map of a label."""
+        return self.prediction.probabilities[label - 1]
+
+    def pattern_sums(self, label: int) -> NDArray[np.float64]:
+        """Sum of a label's probabilities over the voxels of each pattern."""
+
+        def add() -> NDArray[np.float64]:
+            patterns, volume = self.reference.patterns, self.probability(label)
+            codes, p = flat(patterns.codes), flat(volume.array)
+            sums = np.zeros(patterns.n_codes)
+            for start, stop in volume.spans:
+                sums += np.bincount(
+                    codes[start:stop], weights=p[start:stop], minlength=patterns.n_codes
+                )
+            return sums
+
+        return self._once(("sums", label), add)
+
+    def _sum_and_probable(self, label: int) -> tuple[float, NDArray[np.int64]]:
+        def look() -> tuple[float, NDArray[np.int64]]:
+            probability = self.probability(label)
+            voxels, total = flat(probability.array), 0.0
+            cut = _largest_not_above(self._lowest_threshold, voxels.dtype)
+            found = [np.zeros(0, np.int64)]
+            for start, stop in probability.spans:
+                span = voxels[start:stop]
+                total += float(span.sum(dtype=np.float64))
+                found.append(np.flatnonzero(span > cut) + start)
+            return total, np.concatenate(found)
+
+        return self._once(("sum", label), look)
+
+    def volume_mm3(self, label: int) -> float:
+        """Predicted volume of a label: the sum of its probabilities."""
+        return self._sum_and_probable(label)[0] * self.reference.grid.voxel_volume_mm3
+
+    def probable_voxels(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels above the lowest threshold."""
-        return self._sum_and_probable[1]
+        return self._sum_and_probable(label)[1]
 
     @cached_property
     def _probable_box(self) -> Box | None:
-        return bounding_box(self.probable_voxels, self.reference.grid.shape)
+        return bounding_box(self.probable_voxels(1), self.reference.grid.shape)
 
-    def calibration_histogram(
-        self, around: calibration.ScoredBox, bins: int, reading: Reading
+    def lesion_calibration(
+        self, label: int, around: calibration.ScoredBox, bins: int, reading: Reading
     ) -> calibration.CalibrationHistogram:
-        """Counts for the calibration error; the readings other than the released share them."""
+        """Counts in the box around a label; the readings other than the released share them."""
         form: Reading = "released" if reading == "released" else "corrected"
+        box = around.of(form)
         return self._once(
-            ("calibration", str(around), bins, form),
+            ("lesion calibration", label, str(around), bins, form),
             lambda: calibration.calibration_histogram(
-                self.reference.patterns,
-                self.prediction.probability.array,
-                around.of(form),
+                flat(self.reference.patterns.codes[box]),
+                [flat(self.probability(label).array[box])],
+                self.reference.patterns.n_codes,
                 bins=bins,
                 reading=form,
             ),
         )
+
+    def calibration(self, bins: int, reading: Reading) -> calibration.CalibrationHistogram:
+        """Counts over the whole image and all labels; shared as those of a lesion."""
+        form: Reading = "released" if reading == "released" else "corrected"
+        maps = self.prediction.probabilities
+        return self._once(
+            ("calibration", bins, form),
+            lambda: calibration.calibration_histogram(
+                flat(self.reference.patterns.codes),
+                [flat(volume.array) for volume in maps],
+                self.reference.patterns.n_codes,
+                bins=bins,
+                reading=form,
+                spans=joined_spans(volume.spans for volume in maps),
+            ),
+        )
+
+    # ---- shapes ----------------------------------------------------------------------------
+
+    def surface_distances(
+        self, label: int, definition: surface.Definition, unit: LengthUnit
+    ) -> surface.SurfaceDistances:
+        """Distances between the surfaces of a label."""
+
+        def measure() -> surface.SurfaceDistances:
+            reference, grid = self.reference, self.reference.grid
+            predicted = surface.mask_surface(
+                self.prediction.of(label),
+                grid.shape,
+                reference.spacing(unit),
+                definition=definition,
+            )
+            return surface.surface_distances(reference.surface(label, definition, unit), predicted)
+
+        return self._once(("surface", label, definition, unit), measure)
+
+    def voxel_distances(self, label: int, unit: LengthUnit) -> distances.VoxelDistances:
+        """Distances between the voxels that only one of the masks of a label has, and the other."""
+
+        def measure() -> distances.VoxelDistances:
+            reference, grid = self.reference, self.reference.grid
+            predicted = self.prediction.of(label)
+            return distances.voxel_distances(
+                reference.voxel_set(label, unit),
+                distances.VoxelSet(predicted, grid.shape, reference.spacing(unit)),
+            )
+
+        return self._once(("voxels", label, unit), measure)
+
+    def moments(self, label: int) -> Moments:
+        """Centre and extent of the predicted mask of a label."""
+        return Moments.of_voxels(self.prediction.of(label), self.reference.grid.shape)
+
+    # ---- contact ---------------------------------------------------------------------------
 
     def invasion_angles(
         self, name: str, structure: Structure, thresholds: tuple[float, ...]
@@ -114,7 +243,7 @@ class Comparison:
                 slice(part.start - side.start, part.stop - side.start)
                 for part, side in zip(common, box, strict=True)
             )
-            probability = self.prediction.probability.array[common]
+            probability = self.probability(1).array[common]
             packed[inside] = invasion.pack_levels(probability, thresholds)
         return packed
 

@@ -97,6 +97,41 @@ def pack_voxels(
     return RaterPatterns(codes, n_raters, n_labels, shifted)
 
 
+@dataclass(frozen=True)
+class SeenPatterns:
+    """The patterns that occur, where raters and labels are too many to number all there can be."""
+
+    labels: NDArray[Any]  # (patterns, raters)
+    counts: NDArray[np.int64]
+    n_labels: int
+    of_voxel: NDArray[np.intp]  # which pattern each of the given voxels has
+
+    @property
+    def n_raters(self) -> int:
+        """How many raters there are."""
+        return int(self.labels.shape[1])
+
+    def marked(self, label: int = 1) -> NDArray[np.bool_]:
+        """Whether each rater gives `label`, shape (patterns, raters)."""
+        marked: NDArray[np.bool_] = self.labels == label
+        return marked
+
+
+def seen_patterns(labels: NDArray[Any], *, n_labels: int, voxels_elsewhere: int) -> SeenPatterns:
+    """The different rows of `labels` (voxels, raters), and one for what nobody labels."""
+    n_raters = labels.shape[1]
+    rows = np.ascontiguousarray(labels, np.uint8).view(f"V{n_raters}").reshape(-1)
+    different, of_voxel, counts = np.unique(rows, return_inverse=True, return_counts=True)
+    patterns = different.view(np.uint8).reshape(-1, n_raters)
+    nobody = np.zeros((1, n_raters), np.uint8)
+    return SeenPatterns(
+        np.concatenate([nobody, patterns]),
+        np.concatenate([[voxels_elsewhere], counts]),
+        n_labels,
+        of_voxel + 1,
+    )
+
+
 # ---- consensus per pattern -----------------------------------------------------------------
 
 
@@ -115,7 +150,9 @@ class Staple:
         return self.probability > 0.5
 
 
-def staple(patterns: RaterPatterns, *, label: int = 1, max_iterations: int = 2**31) -> Staple:
+def staple(
+    patterns: RaterPatterns | SeenPatterns, *, label: int = 1, max_iterations: int = 2**31
+) -> Staple:
     """Binary STAPLE (Warfield 2004) of `label`, step for step as ITK computes it.
 
     The prior is the mean foreground fraction over raters and the whole image; the first weights
@@ -158,7 +195,7 @@ def _posterior(
 
 
 def multilabel_staple(
-    patterns: RaterPatterns, *, tolerance: float = 1e-5, max_iterations: int = 1000
+    patterns: RaterPatterns | SeenPatterns, *, tolerance: float = 1e-5, max_iterations: int = 1000
 ) -> NDArray[np.int64]:
     """Multi-label STAPLE: the label per pattern, or `n_labels` where two are equally likely.
 
@@ -216,13 +253,13 @@ def _share(part: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.
     return np.asarray(np.divide(part, total, out=np.zeros(part.shape), where=total > 0))
 
 
-def majority(patterns: RaterPatterns) -> NDArray[np.int64]:
+def majority(patterns: RaterPatterns | SeenPatterns) -> NDArray[np.int64]:
     """The most frequent label per pattern, or `n_labels` where two are equally frequent."""
     leading = _leading_labels(patterns)
     return np.where(leading.sum(axis=1) > 1, patterns.n_labels, leading.argmax(axis=1))
 
 
-def _leading_labels(patterns: RaterPatterns) -> NDArray[np.bool_]:
+def _leading_labels(patterns: RaterPatterns | SeenPatterns) -> NDArray[np.bool_]:
     """Which labels get the most votes, shape (patterns, labels)."""
     votes = (patterns.labels[:, :, None] == np.arange(patterns.n_labels)).sum(axis=1)
     leading: NDArray[np.bool_] = votes == votes.max(axis=1, keepdims=True)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from segjury import execution, files
-from segjury.case import (
+from segjury.errors import InputError
+from segjury.loading import (
     case_names,
+    case_table,
     grid_warnings,
     method_names,
     prediction_files,
+    read_predicted_mask,
     read_probability_map,
     unknown_cases,
 )
-from segjury.errors import InputError
 from segjury.protocols import Protocol
-from segjury.volume import Grid, LabelMap
+from segjury.volume import Grid, LabelMap, Volume
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,17 @@ def check(
         found[task.case] = problems
         progress(task.case)
     problems = [problem for case in cases for problem in found[case]]
+    problems += _check_case_table(protocol, reference, cases)
     strangers = unknown_cases(reference, predictions, chosen) if predictions else []
     return problems + [Problem("predictions", message, warning=True) for message in strangers]
+
+
+def _check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) -> list[Problem]:
+    try:
+        case_table(protocol, reference, cases)
+    except InputError as error:
+        return [Problem(protocol.cases.file, str(error))]
+    return []
 
 
 def check_case(task: CheckTask) -> list[Problem]:
@@ -80,14 +94,12 @@ def _check_reference(task: CheckTask, folder: Path) -> tuple[list[Problem], Grid
     where = f"case {task.case}"
     problems: list[Problem] = []
     grid: Grid | None = None
-    labels = [form.label, *form.other_labels.values()]
     for stem in form.rater_stems:
-        volume, found = _read_mask(task.protocol, folder, stem, labels, grid, where)
+        volume, found = _read_mask(task.protocol, folder, stem, form.allowed_labels, grid, where)
         problems += found
         if volume is not None:
             grid = grid or volume.grid
-            if not volume.where(form.label).size:
-                problems.append(Problem(where, f"{stem} marks nothing", warning=True))
+            problems += _absent_labels(stem, volume, form.labels, where)
     if form.structures is not None:
         known = form.structures.labels
         volume, found = _read_mask(
@@ -95,17 +107,23 @@ def _check_reference(task: CheckTask, folder: Path) -> tuple[list[Problem], Grid
         )
         problems += found
         if volume is not None:
-            present = set(volume.labels.tolist())
-            problems += [
-                Problem(where, f"{form.structures.file} has no {name}", warning=True)
-                for name, label in known.items()
-                if label not in present
-            ]
+            problems += _absent_labels(form.structures.file, volume, known, where)
     if form.consensus is not None and files.candidates(folder, form.consensus):
-        problems += _read_mask(task.protocol, folder, form.consensus, [1], grid, where)[1]
+        labels = list(form.labels.values())
+        problems += _read_mask(task.protocol, folder, form.consensus, labels, grid, where)[1]
     if form.image is not None and files.candidates(folder, form.image):
         problems += _check_image(task.protocol, folder, form.image, grid, where)
     return problems, grid
+
+
+def _absent_labels(
+    stem: str, found: LabelMap, labels: Mapping[str, int], where: str
+) -> list[Problem]:
+    present = set(np.unique(found.labels).tolist())
+    absent = [name for name, label in labels.items() if label not in present]
+    if len(absent) == len(labels):
+        return [Problem(where, f"{stem} marks nothing", warning=True)]
+    return [Problem(where, f"{stem} has no {name}", warning=True) for name in absent]
 
 
 def _read_mask(
@@ -140,20 +158,23 @@ def _check_prediction(task: CheckTask, method: str, grid: Grid | None) -> list[P
     assert task.predictions is not None  # noqa: S101 - methods come from that folder
     where = f"case {task.case}, method {method}"
     try:
-        mask, probability = prediction_files(task.protocol, task.predictions / method, task.case)
+        found = prediction_files(task.protocol, task.predictions / method, task.case)
     except InputError as error:
         return [Problem(where, str(error))]
     if grid is None:
         return []  # there is nothing to compare with, and the reference's own problem is listed
+    labels = task.protocol.reference.labels
+    reading: list[tuple[Path, Callable[[], LabelMap | Volume]]] = [
+        (found.mask, partial(read_predicted_mask, task.protocol, found.mask, grid))
+    ]
+    reading += [
+        (path, partial(read_probability_map, path, labels[name], grid))
+        for name, path in found.probabilities.items()
+    ]
     problems: list[Problem] = []
-    for path in (mask, probability):
+    for path, read in reading:
         try:
-            read = (
-                files.read_mask(path, labels=[1], expected_shape=grid.shape)
-                if path == mask
-                else read_probability_map(path, grid)
-            )
-            problems += _geometry(task.protocol, grid, read.grid, path.name, where)
+            problems += _geometry(task.protocol, grid, read().grid, path.name, where)
         except InputError as error:
             problems.append(Problem(where, str(error)))
     return problems

@@ -1,7 +1,6 @@
 """Score every method on every case of a protocol.
 
-The cases are those of the reference, so a missing prediction is an explicit row. A case's
-reference is prepared once and used for all methods; one bad file costs its own rows only.
+The cases are those of the reference, so a missing prediction is an explicit row.
 """
 
 from __future__ import annotations
@@ -11,217 +10,30 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from segjury import execution
-from segjury.case import (
-    PredictedCase,
-    ReferenceCase,
+from segjury.efficiency import read_efficiency, with_efficiency
+from segjury.errors import InputError
+from segjury.judging import REFERENCE, CaseTask, evaluate_case
+from segjury.loading import (
     case_names,
-    digest,
-    load_prediction,
-    load_reference,
+    case_table,
     method_names,
     prediction_inputs,
     reference_inputs,
 )
-from segjury.comparison import Comparison
-from segjury.errors import InputError, MissingInputError
 from segjury.metrics import READINGS, Reading
-from segjury.protocols import MetricUse, Protocol, load_protocol, protocol_text
-from segjury.scoring import SCORERS, WHOLE, Score
-from segjury.store import Detail, Result, Row, Status, Store
-from segjury.volume import Volume
+from segjury.protocols import Protocol, load_protocol, protocol_text
+from segjury.store import Result
 
 if TYPE_CHECKING:
     import pandas as pd
-
-OUR_FAULT = "internal error"
-REFERENCE = "reference"
-
-
-# ---- one case ------------------------------------------------------------------------------
-
-
-def score(
-    reference: ReferenceCase,
-    prediction: PredictedCase,
-    protocol: Protocol,
-    readings: Sequence[Reading] = READINGS,
-) -> tuple[list[Row], list[Detail]]:
-    """All scores of one prediction, in the order of the protocol."""
-    comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
-    warnings = "; ".join((*reference.warnings, *prediction.warnings))
-    rows, details = [], []
-    for use, reading in _metric_readings(protocol, readings):
-        for found in SCORERS[use.name](comparison, use, reading):
-            rows.append(_scored_row(protocol, use, reading, found, warnings))
-            details += [
-                Detail(use.name, found.structure, reading, part.quantity, part.item, part.value)
-                for part in found.parts
-            ]
-    return rows, details
-
-
-def _metric_readings(
-    protocol: Protocol, readings: Sequence[Reading]
-) -> Iterator[tuple[MetricUse, Reading]]:
-    for use in protocol.metrics:
-        for reading in readings:
-            if reading in use.readings:
-                yield use, reading
-
-
-def _lowest_threshold(protocol: Protocol) -> float:
-    return min((min(getattr(use, "thresholds", (1.0,))) for use in protocol.metrics), default=1.0)
-
-
-def _scored_row(
-    protocol: Protocol, use: MetricUse, reading: Reading, found: Score, warnings: str
-) -> Row:
-    undefined = math.isnan(found.value)
-    value, note = found.value, found.note
-    if undefined and protocol.policy.undefined == "worst":
-        value = _worst(use)
-    if note and not undefined:
-        note = f"warning: {note}"
-    if warnings:
-        note = "; ".join(filter(None, [note, f"warning: {warnings}"]))
-    status: Status = "undefined" if undefined else "ok"
-    return Row(use.name, found.structure, reading, value, use.metric.unit, status, note)
-
-
-def penalty_rows(
-    protocol: Protocol,
-    readings: Sequence[Reading],
-    reference: ReferenceCase | None,
-    status: Status,
-    detail: str,
-) -> list[Row]:
-    """The rows of a prediction that cannot be scored: the worst value of each metric.
-
-    What nobody can be scored in (there is no reference, or it leaves the score undefined) is
-    left empty for all methods alike.
-    """
-    as_empty = _empty_scores(protocol, readings, reference) if reference else {}
-    rows = []
-    for use, reading in _metric_readings(protocol, readings):
-        for structure in _structures(protocol, use):
-            value = as_empty.get((use.name, structure, reading), math.nan)
-            if not math.isnan(value) and use.worst != "empty-prediction":
-                value = _worst(use)
-            rows.append(Row(use.name, structure, reading, value, use.metric.unit, status, detail))
-    return rows
-
-
-def _worst(use: MetricUse) -> float:
-    worst = use.worst if isinstance(use.worst, float) else use.metric.worst
-    return math.nan if worst is None else worst
-
-
-def _empty_scores(
-    protocol: Protocol, readings: Sequence[Reading], reference: ReferenceCase
-) -> dict[tuple[str, str, str], float]:
-    """What a prediction without any voxel scores."""
-    zeros = np.zeros(reference.grid.shape, np.float32, "F")
-    nothing = PredictedCase(np.zeros(0, np.int64), Volume(zeros, reference.grid, ()))
-    rows, _ = score(reference, nothing, protocol, readings)
-    return {(row.metric, row.structure, row.reading): row.value for row in rows}
-
-
-def _structures(protocol: Protocol, use: MetricUse) -> list[str]:
-    return protocol.structure_names if use.name in ("vi", "contact_angle") else [WHOLE]
-
-
-@dataclass(frozen=True)
-class CaseTask:
-    """One case to score, for all methods."""
-
-    protocol: Protocol
-    readings: tuple[Reading, ...]
-    reference: Path
-    predictions: Path
-    case: str
-    methods: tuple[str, ...]
-    store: Path | None = None
-
-
-def evaluate_case(task: CaseTask) -> list[Result]:
-    """Score the methods on one case; results found in the store are not computed again."""
-    if task.store is None:
-        return list(_evaluate_methods(task, list(task.methods)))
-    store = Store(task.store)
-    marks = fingerprints(task)
-    results = {method: store.load(task.case, method, marks[method]) for method in task.methods}
-    for result in _evaluate_methods(task, [m for m in task.methods if results[m] is None]):
-        results[result.method] = result
-        if not result.problem.startswith(OUR_FAULT):  # that may be gone the next time
-            store.save(result, marks[result.method])
-    return [result for result in results.values() if result is not None]
-
-
-def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
-    if not methods:
-        return
-    try:
-        reference = load_reference(task.protocol, task.reference / task.case)
-    except Exception as error:  # a fault of ours must not stop the other cases
-        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else _our_fault(error)
-        unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
-        for method in methods:
-            yield Result(method, task.case, unscored, problem=fault)
-        return
-    facts = {
-        "mean_pairwise_dsc": reference.mean_pairwise_dsc,
-        "consensus_cm3": reference.consensus_voxels.size * reference.grid.voxel_volume_mm3 / 1000,
-    } | {f"rater_{k + 1}_cm3": float(v) for k, v in enumerate(reference.volumes_cm3)}
-
-    def load(method: str) -> PredictedCase:
-        folder = task.predictions / method
-        return load_prediction(task.protocol, folder, task.case, reference.grid)
-
-    loading = execution.ahead(load, methods, depth=2)
-    for method, loaded in zip(methods, loading, strict=True):
-        rows: list[Row] = []
-        details: list[Detail] = []
-        problem = ""
-        try:
-            reference.prepare(
-                [use.name for use in task.protocol.metrics]
-            )  # while the first predictions are read
-            rows, details = score(reference, loaded.result(), task.protocol, task.readings)
-        except InputError as error:
-            status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
-            problem = str(error)
-            rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
-        except Exception as error:  # nor the other methods, nor punish this one
-            problem = _our_fault(error)
-            rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
-        yield Result(method, task.case, tuple(rows), tuple(details), problem, facts)
-
-
-def _our_fault(error: Exception) -> str:
-    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"
-
-
-def fingerprints(task: CaseTask) -> dict[str, str]:
-    """Per method: changes whenever its result could, with inputs, protocol or version."""
-    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
-    said = "\0".join([_version(), task.protocol.hash, *task.readings, reference])
-    return {
-        method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
-        for method, folder in ((method, task.predictions / method) for method in task.methods)
-    }
-
-
-# ---- a whole benchmark ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -243,8 +55,14 @@ def evaluate(
     readings: Sequence[Reading] = READINGS,
     methods: Sequence[str] | None = None,
     jobs: int = 1,
+    cases: str | Path | None = None,
+    efficiency: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Score every method on every case and return the long table."""
+    """Score every method on every case and return the long table.
+
+    `cases` is a table of the cases, if not in the reference folder; `efficiency` one of the time
+    and memory that the methods took.
+    """
     return run(
         protocol,
         reference=Path(reference),
@@ -252,6 +70,8 @@ def evaluate(
         readings=readings,
         methods=methods,
         jobs=jobs,
+        case_file=Path(cases) if cases else None,
+        efficiency=Path(efficiency) if efficiency else None,
     ).scores
 
 
@@ -264,6 +84,8 @@ def run(
     methods: Sequence[str] | None = None,
     jobs: int | None = 1,
     store: Path | None = None,
+    case_file: Path | None = None,
+    efficiency: Path | None = None,
     progress: Callable[[str, int], None] = lambda _case, _methods: None,
 ) -> Evaluation:
     """Score every method on every case; see `evaluate`.
@@ -284,6 +106,8 @@ def run(
         )
     chosen = tuple(dict.fromkeys(methods or found))
     _check_folders(form, reference, cases, predictions, chosen)
+    known = case_table(form, reference, cases, case_file)
+    costs = read_efficiency(efficiency, chosen, cases) if efficiency else {}
     tasks = [
         CaseTask(form, tuple(readings), reference, predictions, case, chosen, store)
         for case in cases
@@ -307,6 +131,8 @@ def run(
         "readings": list(readings),
         "reference": str(reference.resolve()),
         "predictions": str(predictions.resolve()),
+        "case_table": str(case_file.resolve()) if case_file else None,
+        "efficiency": str(efficiency.resolve()) if efficiency else None,
         "methods": list(chosen),
         "cases": len(cases),
         "versions": _versions(),
@@ -315,7 +141,9 @@ def run(
         "started": begun.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
     }
-    return _tabulate(form, results, about)
+    for metric, given in costs.items():
+        results = with_efficiency(form, results, readings, metric, given)
+    return _tabulate(form, results, known, about)
 
 
 def _check_folders(
@@ -340,27 +168,38 @@ def _check_folders(
         )
 
 
-def _tabulate(protocol: Protocol, results: list[Result], about: dict[str, Any]) -> Evaluation:
+def _tabulate(
+    protocol: Protocol,
+    results: list[Result],
+    known: dict[str, dict[str, str]],
+    about: dict[str, Any],
+) -> Evaluation:
     import pandas as pd
 
     from segjury.table import COLUMNS, DETAIL_COLUMNS
 
     facts = {result.case: result.facts for result in results}
-    cohort = {case: _cohorts(protocol, known) for case, known in facts.items()}
+    columns = protocol.cases.columns if known else ()
+    groups = {case: {column: known[case][column] for column in columns} for case in facts}
+    cohort = {case: _cohorts(protocol, facts[case], groups[case]) for case in facts}
     scores = pd.DataFrame(
         [
             {"method": r.method, "case": r.case, **asdict(row), "cohort": cohort[r.case]}
+            | groups[r.case]
             for r in results
             for row in r.rows
         ],
-        columns=list(COLUMNS),
+        columns=[*COLUMNS, *columns],
     )
     details = pd.DataFrame(
         [{"method": r.method, "case": r.case, **asdict(d)} for r in results for d in r.details],
         columns=list(DETAIL_COLUMNS),
     )
     cases = pd.DataFrame(
-        [{"case": case, "cohort": cohort[case], **known} for case, known in facts.items()]
+        [
+            {"case": case, "cohort": cohort[case], **known.get(case, {}), **measured}
+            for case, measured in facts.items()
+        ]
     )
     return Evaluation(scores, details, cases, _problems(results), about)
 
@@ -378,9 +217,9 @@ def _problems(results: list[Result]) -> list[str]:
     )
 
 
-def _cohorts(protocol: Protocol, facts: dict[str, float]) -> str:
+def _cohorts(protocol: Protocol, facts: dict[str, float], groups: dict[str, str]) -> str:
     names = [c.name for c in protocol.cohorts if facts.get(c.measure, math.inf) <= c.at_most]
-    return ";".join(names)
+    return ";".join([*names, *(value for value in groups.values() if value)])
 
 
 def _version() -> str:

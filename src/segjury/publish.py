@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from segjury import files
-from segjury.case import prediction_files, read_probability_map
 from segjury.errors import InputError
 from segjury.figures import Illustration, case_illustration, case_panel
+from segjury.loading import prediction_files, read_predicted_mask, read_probability_map
 from segjury.metrics.metric import Direction
 from segjury.protocols import Protocol
-from segjury.ranking import MissingPolicy, protocol_ranking
+from segjury.ranking import MissingPolicy, Rules
 from segjury.report import write_report
-from segjury.report.content import Ranking
-from segjury.table import read_run, read_scores
+from segjury.table import read_run, read_scores, run_folder
 from segjury.volume import Box, LabelMap, bounding_box, grow
 
 MOST_TILES = 6  # methods shown in a picture: the first of the leaderboard
@@ -48,36 +47,26 @@ def publish(
     """Write the report of a table of scores; pictures too, where its images are at hand."""
     table = read_scores(scores)
     run = read_run(scores)
-    metrics, aggregate = protocol_ranking(run)
-    ranking = Ranking(metrics, directions, aggregate, missing)
+    rules = replace(Rules.of_run(run), directions=directions, missing=missing)
     panels: list[Illustration] = []
     note = ""
     if run:
         folder = scores if scores.is_dir() else scores.parent
         try:
             protocol = Protocol.model_validate(run["protocol"]["definition"])
-            cases = reference or _folder(run, "reference", folder)
-            methods = predictions or _folder(run, "predictions", folder)
-            panels = _panels(table, ranking, protocol, cases, methods)
+            cases = reference or run_folder(run, "reference", folder)
+            methods = predictions or run_folder(run, "predictions", folder)
+            panels = _panels(table, rules, protocol, cases, methods)
         except (InputError, ValidationError, OSError, KeyError, TypeError) as error:
             note = f"no pictures of cases: {error} Say where they are: --reference, --predictions"
-    return Published(write_report(table, out, run=run, panels=panels, ranking=ranking), note)
-
-
-def _folder(run: Mapping[str, Any], kind: str, beside: Path) -> Path:
-    """Where a run's images are: as it was started, or at the same place relative to its table."""
-    places = [Path(str(run[kind])), beside / str(run.get("relative", {}).get(kind, run[kind]))]
-    for place in places:
-        if place.is_dir():
-            return place
-    raise InputError(f"there is no folder {places[0]}")
+    return Published(write_report(table, out, run=run, panels=panels, rules=rules), note)
 
 
 def _panels(
-    table: pd.DataFrame, ranking: Ranking, protocol: Protocol, reference: Path, predictions: Path
+    table: pd.DataFrame, rules: Rules, protocol: Protocol, reference: Path, predictions: Path
 ) -> list[Illustration]:
     """Pictures of a typical case and of the hardest one."""
-    board = ranking.leaderboard(table)
+    board = rules.leaderboard(table)
     methods = [str(name) for name in board.values.index]
     return [
         _panel(protocol, reference, predictions, case, methods, why)
@@ -87,7 +76,8 @@ def _panels(
 
 def _telling_cases(table: pd.DataFrame, reading: str) -> dict[str, str]:
     """The case of lowest and the one of median mean Dice over the methods, and why they tell."""
-    overlap = table[(table["metric"] == "dsc") & (table["reading"] == reading)]
+    dice = table["metric"].isin(["dsc", "dice"]) & (table["structure"] == "all")
+    overlap = table[dice & (table["reading"] == reading)]
     mean = overlap.groupby("case")["value"].mean().dropna().sort_values()
     if mean.empty:
         return {}
@@ -105,38 +95,47 @@ def _panel(
     why: str,
 ) -> Illustration:
     form, folder = protocol.reference, reference / case
-    labels = [form.label, *form.other_labels.values()]
+    names = [f"Rater {k + 1}" for k in range(form.n_raters)] if form.n_raters > 1 else ["Reference"]
     raters = {
-        f"Rater {k + 1}": files.read_mask(files.find(folder, stem), labels=labels)
-        for k, stem in enumerate(form.rater_stems)
+        name: _scored(
+            files.read_mask(files.find(folder, stem), labels=form.allowed_labels), protocol
+        )
+        for name, stem in zip(names, form.rater_stems, strict=True)
     }
-    grid = raters["Rater 1"].grid
-    shown: dict[str, tuple[LabelMap, NDArray[Any]]] = {}
+    grid = raters[names[0]].grid
+    masks: dict[str, LabelMap] = {}
+    maps: dict[str, NDArray[Any]] = {}
     for method in methods[:MOST_TILES]:
         try:
-            mask, probability = prediction_files(protocol, predictions / method, case)
-            shown[method] = (
-                files.read_mask(mask, labels=[1], expected_shape=grid.shape),
-                read_probability_map(probability, grid).array,
-            )
+            found = prediction_files(protocol, predictions / method, case)
+            masks[method] = read_predicted_mask(protocol, found.mask, grid)
+            if len(found.probabilities) == 1:  # of several labels, none would be the one to show
+                ((name, path),) = found.probabilities.items()
+                maps[method] = read_probability_map(path, form.labels[name], grid).array
         except InputError:
-            continue  # its rows say why it could not be scored
-    box = _region([*raters.values(), *(mask for mask, _ in shown.values())])
+            masks.pop(method, None)  # its rows say why it could not be scored
+    box = _region([*raters.values(), *masks.values()])
     image = None
     if form.image is not None and files.candidates(folder, form.image):
         image = files.read_volume(files.find(folder, form.image)).array[box]
     figure = case_panel(
         image,
-        {name: mask.dense(form.label)[box] for name, mask in raters.items()},
+        {name: mask.dense()[box] for name, mask in raters.items()},
         _structures(protocol, folder, box),
-        {name: mask.dense(1)[box] for name, (mask, _) in shown.items()},
-        {name: probability[box] for name, (_, probability) in shown.items()},
+        {name: mask.dense()[box] for name, mask in masks.items()},
+        {name: probability[box] for name, probability in maps.items()},
         spacing_mm=grid.spacing_mm,
         title=f"Case {case}",
         direction=grid.direction,
         everyone=methods,
     )
-    return case_illustration(figure, case, list(shown), why)
+    return case_illustration(figure, case, list(masks), why)
+
+
+def _scored(mask: LabelMap, protocol: Protocol) -> LabelMap:
+    """A label map without the labels that do not count."""
+    counts = np.isin(mask.labels, list(protocol.reference.labels.values()))
+    return LabelMap(mask.voxels[counts], mask.labels[counts], mask.grid)
 
 
 def _structures(protocol: Protocol, folder: Path, box: Box) -> dict[str, NDArray[np.bool_]]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError
-from segjury.metrics import METRICS
+from segjury.metrics import METRICS, READINGS
 from segjury.metrics.metric import Direction
 
 SIGNIFICANT_DIGITS = 12
 READING_ORDER = ("corrected", "published", "released")
 Aggregate = Literal["mean", "median"]
 MissingPolicy = Literal["error", "exclude"]
+Scheme = Literal["mean-of-metric-ranks", "rank-then-aggregate"]
 
 
 @dataclass(frozen=True)
@@ -47,30 +48,79 @@ class Leaderboard:
         return pd.DataFrame(columns).rename_axis("method").reset_index()
 
 
-def protocol_ranking(run: Mapping[str, Any] | None) -> tuple[tuple[str, ...] | None, Aggregate]:
-    """The metrics a run's protocol ranks by (None: no run tells) and how it aggregates them."""
-    try:
-        definition = (run or {})["protocol"]["definition"]
-        ranked = tuple(str(use["name"]) for use in definition["metrics"] if use["ranked"])
-        return ranked, "median" if definition["ranking"]["aggregate"] == "median" else "mean"
-    except (KeyError, TypeError):
-        return None, "mean"
+@dataclass(frozen=True)
+class Rules:
+    """How methods are ranked; as the options of `leaderboard`.
+
+    `metrics` are those that count, whatever the reading; where they are not given, the protocol's
+    `by_reading` decide.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    by_reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    directions: Mapping[str, Direction] | None = None
+    scheme: Scheme = "mean-of-metric-ranks"
+    aggregate: Aggregate = "mean"
+    missing: MissingPolicy = "error"
+
+    def leaderboard(
+        self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
+    ) -> Leaderboard:
+        """The leaderboard of a table under these rules."""
+        reading = reading or readings(scores)[0]
+        return leaderboard(
+            scores,
+            reading=reading,
+            cohort=cohort,
+            metrics=self.metrics or self.by_reading.get(reading),
+            directions=self.directions,
+            scheme=self.scheme,
+            aggregate=self.aggregate,
+            missing=self.missing,
+        )
+
+    def other_readings(self, scores: pd.DataFrame, board: Leaderboard) -> list[str]:
+        """The other readings that can be ranked: by the protocol's metrics, or by the board's."""
+        shown = tuple(dict.fromkeys(str(key).split(" ", 1)[0] for key in board.values.columns))
+        return [
+            name
+            for name in readings(scores)
+            if name != board.reading
+            and set(self.metrics or self.by_reading.get(name) or shown)
+            <= set(scores[scores["reading"] == name]["metric"])
+        ]
+
+    @classmethod
+    def of_run(cls, run: Mapping[str, Any] | None) -> Rules:
+        """The rules of a run's protocol; the defaults where no run tells."""
+        try:
+            definition = (run or {})["protocol"]["definition"]
+            uses, how = definition["metrics"], definition["ranking"]
+            return cls(
+                by_reading={r: _ranked_in(uses, r) for r in READINGS if _ranked_in(uses, r)},
+                scheme="rank-then-aggregate"
+                if how["scheme"] == "rank-then-aggregate"
+                else "mean-of-metric-ranks",
+                aggregate="median" if how["aggregate"] == "median" else "mean",
+            )
+        except (KeyError, TypeError):
+            return cls()
+
+
+def _ranked_in(uses: list[dict[str, Any]], reading: str) -> tuple[str, ...]:
+    """The metrics of a protocol's definition that count in a reading."""
+    return tuple(
+        str(use["name"])
+        for use in uses
+        if reading in use["readings"]
+        and (reading in use["ranked"] if isinstance(use["ranked"], list) else use["ranked"])
+    )
 
 
 def readings(scores: pd.DataFrame) -> list[str]:
     """The readings in a table, in the order in which they are shown."""
     present = list(dict.fromkeys(scores["reading"]))
     return sorted(present, key=lambda r: READING_ORDER.index(r) if r in READING_ORDER else 99)
-
-
-def comparable_readings(scores: pd.DataFrame, board: Leaderboard) -> list[str]:
-    """The other readings that have every metric of a leaderboard, so that they ask the same."""
-    wanted = {str(key).split(" ", 1)[0] for key in board.values.columns}
-    return [
-        name
-        for name in readings(scores)
-        if name != board.reading and wanted <= set(scores[scores["reading"] == name]["metric"])
-    ]
 
 
 def leaderboard(
@@ -80,10 +130,16 @@ def leaderboard(
     cohort: str | None = None,
     metrics: Collection[str] | None = None,
     directions: Mapping[str, Direction] | None = None,
+    scheme: Scheme = "mean-of-metric-ranks",
     aggregate: Aggregate = "mean",
     missing: MissingPolicy = "error",
 ) -> Leaderboard:
-    """Mean of metric ranks: a metric's case values become one value, ranks are averaged.
+    """Rank methods per metric and average the ranks.
+
+    `mean-of-metric-ranks`: a metric's case values become one value, and that is ranked.
+    `rank-then-aggregate`: methods are ranked on each case and metric, a missing or failed
+    prediction last, and all these ranks are averaged. A metric with a value for the whole case
+    (`all`) is ranked by that, not by its structures.
 
     Ties share the mean of their ranks. `metrics` are those that count (default: all that declare
     themselves ranked); `directions` add to what metrics declare. A case whose score is undefined
@@ -91,21 +147,9 @@ def leaderboard(
     or left out for all of them with `missing="exclude"`.
     """
     table = _select(scores, reading, cohort, metrics)
-    declared: dict[str, Direction] = {name: m.direction for name, m in METRICS.items()}
-    for name, given in (directions or {}).items():
-        if declared.setdefault(name, given) != given:
-            raise InputError(
-                f"{name} is better when {declared[name]}", f"Leave out --{given} {name}"
-            )
-    directions = declared
-    unknown = [m for m in dict.fromkeys(table["metric"]) if m not in directions]
-    if unknown:
-        raise InputError(
-            f"it is not known whether more is better for {', '.join(unknown)}",
-            "Say so with --higher NAME or --lower NAME",
-        )
+    known = _directions(table, directions or {})
     methods = list(dict.fromkeys(table["method"]))
-    values, ranks = {}, {}
+    values, ranks, cases = {}, {}, {}
     for metric, structure in dict.fromkeys(zip(table["metric"], table["structure"], strict=True)):
         part = table[(table["metric"] == metric) & (table["structure"] == structure)]
         by_case = part.pivot(index="case", columns="method", values="value")
@@ -114,11 +158,20 @@ def leaderboard(
             continue  # undefined for every method and case, so it cannot order them
         key = metric if structure == "all" else f"{metric} {structure}"
         values[key] = by_case.agg(aggregate)
-        ranks[key] = _rank(values[key], directions[metric])
+        cases[key] = len(by_case)
+        if scheme == "rank-then-aggregate":
+            lost = part.assign(lost=part["status"].isin(["missing", "failed"])).pivot(
+                index="case", columns="method", values="lost"
+            )
+            each = by_case.apply(_rank, axis=1, direction=known[metric])
+            ranks[key] = each.mask(lost.reindex_like(by_case), len(methods)).mean()
+        else:
+            ranks[key] = _rank(values[key], known[metric])
     if not ranks:
         raise InputError("no metric has a value that all methods share", "Check the table")
     rank_table = pd.DataFrame(ranks, index=methods)
-    mean_rank = rank_table.mean(axis=1)
+    weights = pd.Series(cases) if scheme == "rank-then-aggregate" else pd.Series(1, index=ranks)
+    mean_rank = (rank_table * weights).sum(axis=1) / weights.sum()
     order = _settled(mean_rank).sort_values(kind="stable").index
     return Leaderboard(
         reading=str(table["reading"].iloc[0]),
@@ -128,6 +181,23 @@ def leaderboard(
         sd_rank=rank_table.std(axis=1, ddof=0)[order],
         position=_settled(mean_rank).rank(method="min").astype(int)[order],
     )
+
+
+def _directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> dict[str, Direction]:
+    """Which values of each metric are better: as it declares, or as was said."""
+    known: dict[str, Direction] = {name: m.direction for name, m in METRICS.items()}
+    for name, direction in given.items():
+        if known.setdefault(name, direction) != direction:
+            raise InputError(
+                f"{name} is better when {known[name]}", f"Leave out --{direction} {name}"
+            )
+    unknown = [m for m in dict.fromkeys(table["metric"]) if m not in known]
+    if unknown:
+        raise InputError(
+            f"it is not known whether more is better for {', '.join(unknown)}",
+            "Say so with --higher NAME or --lower NAME",
+        )
+    return known
 
 
 def _rank(values: pd.Series[float], direction: Direction) -> pd.Series[float]:
@@ -160,9 +230,12 @@ def _select(
         absent = [name for name in metrics if name not in set(scores["metric"])]
         if absent:
             raise InputError(f"the table has no metric {', '.join(absent)}", "Check the names")
-        return table[table["metric"].isin(list(metrics))]
-    beside = [name for name, metric in METRICS.items() if not metric.ranked]
-    return table[~table["metric"].isin(beside)]
+        table = table[table["metric"].isin(list(metrics))]
+    else:
+        beside = [name for name, metric in METRICS.items() if not metric.ranked]
+        table = table[~table["metric"].isin(beside)]
+    of_case = set(table[table["structure"] == "all"]["metric"])
+    return table[(table["structure"] == "all") | ~table["metric"].isin(of_case)]
 
 
 def cohorts(scores: pd.DataFrame) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,11 @@ DEFAULTS = {
 NO_VALUE = ("", "nan", "na", "none", "null")
 DETAIL_COLUMNS = ("method", "case", "metric", "structure", "reading", "quantity", "item", "value")
 
-# columns of a results table that are not metrics: what a ranking printed
-_DERIVED = re.compile(r"^(rank_.*|.*_rank|mean_rank|sd_rank|final_position|position)$", re.I)
-_UNIT_SUFFIX = re.compile(r"_(percent|e3|cm3|mm3|mm)$")
+# columns of a results table that are not metrics: what a ranking printed, and spreads
+_DERIVED = re.compile(
+    r"^(rank_.*|.*_rank|mean_rank|sd_rank|final_position|position|.*_(iqr|sd|std))$", re.I
+)
+_UNIT_SUFFIX = re.compile(r"_(percent|e3|cm3|mm3|mm|median|mean)$")
 
 
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
@@ -63,8 +66,8 @@ def read_scores(path: Path) -> pd.DataFrame:
     """Read a table of scores: our long one, a long CSV of another tool, or a wide one.
 
     A long CSV needs `method, case, metric, value`. A wide one has `method` and a column per
-    metric (unit suffixes such as `_percent` are dropped, `vi_porta` becomes `vi` of PORTA, and
-    columns of ranks are left out), with or without `case`.
+    metric (suffixes such as `_percent` or `_median` are dropped, `vi_porta` becomes `vi` of PORTA,
+    and columns of ranks and spreads are left out), with or without `case`.
     """
     if path.is_dir():
         path = path / "scores.csv"
@@ -174,3 +177,12 @@ def read_run(scores: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return run if isinstance(run, dict) else None
+
+
+def run_folder(run: Mapping[str, Any], kind: str, beside: Path) -> Path:
+    """Where a run's images are: as it was started, or at the same place relative to its table."""
+    places = [Path(str(run[kind])), beside / str(run.get("relative", {}).get(kind, run[kind]))]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise InputError(f"there is no folder {places[0]}")

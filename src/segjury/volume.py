@@ -130,6 +130,21 @@ def nonzero_spans(array: NDArray[Any]) -> list[Span]:
     return [*spans, rest] if rest[0] < rest[1] else spans
 
 
+def joined_spans(each: Iterable[Iterable[Span]]) -> list[Span]:
+    """Spans outside which all of several volumes are 0, cut at 2^18 voxels."""
+    joined: list[list[int]] = []
+    for start, stop in sorted(span for spans in each for span in spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], stop)
+        else:
+            joined.append([start, stop])
+    return [
+        (start, min(start + LONGEST_SPAN, stop))
+        for first, stop in joined
+        for start in range(first, stop, LONGEST_SPAN)
+    ]
+
+
 def nonzero_voxels(array: NDArray[Any], spans: Iterable[Span] | None = None) -> NDArray[np.int64]:
     """Flat (x fastest) indices of the voxels that are not 0, in ascending order.
 
@@ -153,10 +168,10 @@ class LabelMap:
         """Flat indices of the voxels with a label."""
         return np.asarray(self.voxels[self.labels == label])
 
-    def dense(self, label: int) -> NDArray[np.bool_]:
-        """The mask of a label on the whole grid."""
+    def dense(self, label: int | None = None) -> NDArray[np.bool_]:
+        """The mask of a label, or of all, on the whole grid."""
         mask = np.zeros(self.grid.shape, bool, order="F")
-        flat(mask)[self.where(label)] = True
+        flat(mask)[self.voxels if label is None else self.where(label)] = True
         return mask
 
     def crop(self, label: int, box: Box) -> NDArray[np.bool_]:

@@ -1,6 +1,14 @@
 """Protocols: what a benchmark computes, as data."""
 
 from segjury.protocols.load import builtin_names, load_protocol, protocol_text
-from segjury.protocols.protocol import MetricUse, Protocol
+from segjury.protocols.metric_use import METRIC_USES, MetricUse
+from segjury.protocols.protocol import Protocol
 
-__all__ = ["MetricUse", "Protocol", "builtin_names", "load_protocol", "protocol_text"]
+__all__ = [
+    "METRIC_USES",
+    "MetricUse",
+    "Protocol",
+    "builtin_names",
+    "load_protocol",
+    "protocol_text",
+]

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 from segjury.errors import InputError
 from segjury.metrics import METRICS
-from segjury.protocols.protocol import METRIC_USES, Protocol
+from segjury.protocols.metric_use import METRIC_USES
+from segjury.protocols.protocol import Protocol
 
 
 def builtin_names() -> list[str]:

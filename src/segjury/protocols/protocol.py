@@ -4,50 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import numpy as np
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
-from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading
-from segjury.metrics.calibration import BINS, PADDING_VOXELS
+from segjury.consensus import MAX_PATTERNS
+from segjury.protocols.metric_use import MetricUse, Part
 
 Severity = Literal["error", "warn", "ignore"]
+Scheme = Literal["mean-of-metric-ranks", "rank-then-aggregate"]
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
+Label = Annotated[int, Field(ge=1, le=255)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(_Part):
+class Source(Part):
     """Where the protocol comes from."""
 
     title: str = Field(description="name of a paper or page that defines the protocol")
     url: str = Field(default="", description="address of that source")
 
 
-class Structures(_Part):
+class Structures(Part):
     """A label map in the reference that metrics are computed against."""
 
     file: Stem = Field(description="file name, without ending, of the label map")
     labels: dict[str, int] = Field(min_length=1, description="its structures and their labels")
 
 
-class Reference(_Part):
+class Reference(Part):
     """The files of a reference case."""
 
     raters: Stem = Field(description="file name of a rater's mask; {rater} counts from 1")
     n_raters: int = Field(ge=1, le=16, description="how many raters marked each case")
-    label: int = Field(default=1, ge=1, le=255, description="label that is scored")
-    other_labels: dict[str, int] = Field(
-        default_factory=dict, description="labels that raters' files may hold and that do not count"
+    labels: dict[str, Label] = Field(
+        default={"foreground": 1}, min_length=1, description="what is scored, and its labels"
+    )
+    other_labels: dict[str, Label] = Field(
+        default_factory=dict, description="labels that files may hold and that do not count"
     )
     image: Stem | None = Field(default=None, description="file name of the image, for pictures")
     consensus: Stem | None = Field(
@@ -61,7 +54,17 @@ class Reference(_Part):
     def _names_each_rater(self) -> Reference:
         if self.n_raters > 1 and "{rater}" not in self.raters:
             raise ValueError("raters must contain {rater}, which counts the raters from 1")
+        values = [*self.labels.values(), *self.other_labels.values()]
+        if len(set(values)) < len(values):
+            raise ValueError("labels and other_labels give two things the same number")
+        if (len(self.labels) + 1) ** self.n_raters > MAX_PATTERNS:
+            raise ValueError(f"{self.n_raters} raters with {len(self.labels)} labels are too many")
         return self
+
+    @property
+    def allowed_labels(self) -> list[int]:
+        """All labels that a rater's file may hold."""
+        return [*self.labels.values(), *self.other_labels.values()]
 
     @property
     def rater_stems(self) -> list[str]:
@@ -69,14 +72,17 @@ class Reference(_Part):
         return [self.raters.replace("{rater}", str(k + 1)) for k in range(self.n_raters)]
 
 
-class Prediction(_Part):
+class Prediction(Part):
     """The files of a prediction."""
 
     mask: Stem = Field(default="segmentation", description="file name of the predicted mask")
-    probability: Stem = Field(default="probability", description="file name of the probability map")
+    probability: Stem = Field(
+        default="probability",
+        description="file name of the probability map; of several, NAME_<label> each",
+    )
 
 
-class GridRules(_Part):
+class GridRules(Part):
     """What to do where a file's geometry differs from the first rater's; shape must be equal."""
 
     tolerance_mm: float = Field(default=0.01, gt=0, description="allowed difference in mm")
@@ -85,7 +91,7 @@ class GridRules(_Part):
     direction: Severity = Field(default="error", description="what another direction leads to")
 
 
-class Policy(_Part):
+class Policy(Part):
     """What a row that is not ok costs."""
 
     missing: Literal["worst"] = Field(default="worst", description="cost of a missing prediction")
@@ -93,12 +99,17 @@ class Policy(_Part):
     undefined: Literal["exclude", "worst"] = Field(
         default="exclude", description="cost of a score that is not defined for a case"
     )
+    absent: Literal["exclude", "score"] = Field(
+        default="score",
+        description="a label that the reference of a case lacks: left out, or scored as the "
+        "metric defines it",
+    )
 
 
-class Ranking(_Part):
+class Ranking(Part):
     """How methods are ranked."""
 
-    scheme: Literal["mean-of-metric-ranks"] = Field(
+    scheme: Scheme = Field(
         default="mean-of-metric-ranks", description="how metric values become one order"
     )
     aggregate: Literal["mean", "median"] = Field(
@@ -107,7 +118,7 @@ class Ranking(_Part):
     ties: Literal["average"] = Field(default="average", description="rank of equal values")
 
 
-class Cohort(_Part):
+class Cohort(Part):
     """A subset of the cases, chosen by what the reference shows."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]+$", description="name of the cohort")
@@ -115,106 +126,20 @@ class Cohort(_Part):
     at_most: float = Field(description="largest value of that property in the cohort")
 
 
-class _MetricUse(_Part):
-    readings: tuple[Reading, ...] = Field(
-        default=READINGS, min_length=1, description="readings in which the metric is computed"
+class CaseTable(Part):
+    """A table that says more of each case, such as the dataset it belongs to."""
+
+    file: str = Field(
+        default="cases.csv",
+        pattern=r"^[A-Za-z0-9_.-]+$",
+        description="file in the reference folder; needs a column `case`",
     )
-    ranked: bool = Field(default=True, description="whether the metric counts in the ranking")
-    worst: float | Literal["empty-prediction"] | None = Field(
-        default=None,
-        description="value of a missing or failed prediction; `empty-prediction` scores one "
-        "without any voxel; the metric's worst bound where absent",
-    )
-
-    @property
-    def metric(self) -> Metric:
-        """What the metric declares of itself."""
-        return METRICS[getattr(self, "name")]  # noqa: B009 - each subclass has its own literal
-
-
-class Dsc(_MetricUse):
-    """Dice against the consensus."""
-
-    name: Literal["dsc"]
-
-
-class _Thresholded(_MetricUse):
-    thresholds: tuple[float, ...] = Field(
-        default=THRESHOLDS,
-        min_length=1,
-        description="list of cuts of the probability map, or { first, last, count } of even ones",
-    )
-
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _even_steps(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.keys() == {"first", "last", "count"}:
-            return tuple(np.linspace(given["first"], given["last"], given["count"]).tolist())
-        return given
-
-    @model_validator(mode="after")
-    def _ascending(self) -> _Thresholded:
-        if list(self.thresholds) != sorted(set(self.thresholds)):
-            raise ValueError("thresholds must ascend")
-        if not all(0 < t < 1 for t in self.thresholds):
-            raise ValueError("thresholds must lie between 0 and 1")
-        return self
-
-
-class ThrDsc(_Thresholded):
-    """Threshold-averaged Dice."""
-
-    name: Literal["thr_dsc"]
-
-
-class MrEce(_MetricUse):
-    """Calibration error against each rater."""
-
-    name: Literal["mr_ece"]
-    bins: int = Field(default=BINS, ge=1, description="number of confidence bins")
-    padding_voxels: int = Field(
-        default=PADDING_VOXELS, ge=0, description="margin around the raters' union box"
+    columns: tuple[str, ...] = Field(
+        default=(), description="columns that go into the scores; their values are cohorts"
     )
 
 
-class Crps(_MetricUse):
-    """Volume against the raters' volumes."""
-
-    name: Literal["crps"]
-
-
-class Vi(_Thresholded):
-    """Vascular invasion, per structure."""
-
-    name: Literal["vi"]
-
-
-class ContactAngle(_Thresholded):
-    """Anatomical contact angle, per structure."""
-
-    name: Literal["contact_angle"]
-    readings: tuple[Literal["corrected"], ...] = Field(
-        default=("corrected",), min_length=1, description="readings in which it is computed"
-    )
-
-
-MetricUse = Annotated[
-    Dsc | ThrDsc | MrEce | Crps | Vi | ContactAngle,
-    Field(discriminator="name"),
-]
-
-
-METRIC_USES: dict[str, type[_MetricUse]] = {
-    "dsc": Dsc,
-    "thr_dsc": ThrDsc,
-    "mr_ece": MrEce,
-    "crps": Crps,
-    "vi": Vi,
-    "contact_angle": ContactAngle,
-}
-
-
-class Protocol(_Part):
+class Protocol(Part):
     """One benchmark: its files, metrics, policies and ranking."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", description="short name of the protocol")
@@ -227,6 +152,7 @@ class Protocol(_Part):
     metrics: tuple[MetricUse, ...] = Field(min_length=1, description="what is computed")
     policy: Policy = Field(default=Policy(), description="what a row that is not ok costs")
     ranking: Ranking = Field(default=Ranking(), description="how methods are ranked")
+    cases: CaseTable = Field(default=CaseTable(), description="what is known of each case")
     cohorts: tuple[Cohort, ...] = Field(default=(), description="subsets of the cases")
 
     @model_validator(mode="after")
@@ -242,9 +168,12 @@ class Protocol(_Part):
             raise ValueError(
                 f'{unlimited[0]} has no worst value: give one, or worst = "empty-prediction"'
             )
-        needs_structures = {"vi", "contact_angle"} & set(names)
-        if needs_structures and self.reference.structures is None:
-            raise ValueError(f"{min(needs_structures)} needs [reference.structures]")
+        for use in self.metrics:
+            if use.metric.scope == "structure":
+                if self.reference.structures is None:
+                    raise ValueError(f"{use.name} needs [reference.structures]")
+                if len(self.reference.labels) > 1:
+                    raise ValueError(f"{use.name} needs a single label in reference.labels")
         return self
 
     @property
@@ -257,3 +186,17 @@ class Protocol(_Part):
     def structure_names(self) -> list[str]:
         """Names of the further structures."""
         return list(self.reference.structures.labels) if self.reference.structures else []
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of what is scored."""
+        return list(self.reference.labels)
+
+    @property
+    def probability_stems(self) -> dict[str, str]:
+        """File name of each label's probability map; none where no metric looks at one."""
+        if not any(use.metric.needs_probability for use in self.metrics):
+            return {}
+        stem = self.prediction.probability
+        names = self.label_names
+        return {name: stem if len(names) == 1 else f"{stem}_{name}" for name in names}

@@ -11,49 +11,12 @@ import pandas as pd
 
 from segjury.figures.notation import metric_direction
 from segjury.figures.style import plain
-from segjury.metrics.metric import Direction
-from segjury.ranking import (
-    Aggregate,
-    Leaderboard,
-    MissingPolicy,
-    cohorts,
-    leaderboard,
-    notes,
-    readings,
-)
+from segjury.ranking import Leaderboard, Rules, cohorts, notes
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Column, Comparison, board, columns, comparison
 
 _DEFAULTS = {"unit": "", "detail": "", "cohort": "", "status": "ok", "structure": "all"}
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How the methods are ranked; as the options of `segjury.ranking.leaderboard`."""
-
-    metrics: tuple[str, ...] | None = None
-    directions: Mapping[str, Direction] | None = None
-    aggregate: Aggregate = "mean"
-    missing: MissingPolicy = "error"
-
-    def leaderboard(
-        self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
-    ) -> Leaderboard:
-        """The leaderboard of a table under these rules."""
-        return leaderboard(
-            scores,
-            reading=reading,
-            cohort=cohort,
-            metrics=self.metrics,
-            directions=self.directions,
-            aggregate=self.aggregate,
-            missing=self.missing,
-        )
-
-    def direction(self, metric: str) -> str:
-        """Which values of a metric are better, if anybody said."""
-        return (self.directions or {}).get(metric) or metric_direction(metric)
 
 
 @dataclass(frozen=True)
@@ -82,15 +45,16 @@ def completed(scores: pd.DataFrame) -> pd.DataFrame:
     return table.astype({"method": str, "case": str, "value": float})
 
 
-def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
+def content(scores: pd.DataFrame, rules: Rules) -> Content:
     """Rank the methods in every reading and cohort, and put it in words; see `completed`."""
-    rank = ranking.leaderboard
-    boards = [rank(scores, reading=reading) for reading in readings(scores)]
-    main, others = boards[0], boards[1:]
+    rank = rules.leaderboard
+    main = rank(scores)
+    others = [rank(scores, reading=name) for name in rules.other_readings(scores, main)]
+    boards = [main, *others]
     groups = {name: rank(scores, reading=main.reading, cohort=name) for name in cohorts(scores)}
     sizes = {name: _size(scores, name) for name in groups}
     count = _count(scores)
-    directions = {str(m): ranking.direction(str(m)) for m in scores["metric"].unique()}
+    directions = {str(m): direction(rules, str(m)) for m in scores["metric"].unique()}
     print_board = partial(board, scores, directions=directions)
     return Content(
         reading=main.reading,
@@ -100,7 +64,7 @@ def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
             *summary(main, others, {n: (b, sizes[n]) for n, b in groups.items()}, count),
             *(_sentence(note) for note in notes(scores, main.reading)),
         ),
-        main=print_board(main, caption=_caption(main, ranking, count)),
+        main=print_board(main, caption=_caption(main, rules, count)),
         readings=tuple(each.reading for each in boards),
         comparison=comparison(boards) if others else (),
         others=_others(print_board, main, others),
@@ -120,6 +84,11 @@ def content(scores: pd.DataFrame, ranking: Ranking) -> Content:
     )
 
 
+def direction(rules: Rules, metric: str) -> str:
+    """Which values of a metric are better, if anybody said."""
+    return (rules.directions or {}).get(metric) or metric_direction(metric)
+
+
 def _others(
     print_board: Any, main: Leaderboard, others: Sequence[Leaderboard]
 ) -> tuple[Board, ...]:
@@ -136,9 +105,9 @@ def _others(
     return tuple(each for each in boards if each.changed)
 
 
-def _caption(main: Leaderboard, ranking: Ranking, cases: int) -> str:
+def _caption(main: Leaderboard, rules: Rules, cases: int) -> str:
     start = "Leaderboard" if main.reading == "given" else f"Leaderboard, {main.reading} reading"
-    over = f": {ranking.aggregate} over {cases} cases" if cases > 1 else ""
+    over = f": {rules.aggregate} over {cases} cases" if cases > 1 else ""
     return plain(f"{start}{over}, rank beside each value")
 
 

@@ -10,12 +10,13 @@ from segjury.figures.boxes import metric_boxes
 from segjury.figures.illustration import Illustration
 from segjury.figures.notation import metric_title, number
 from segjury.figures.style import plain
-from segjury.report.content import Content, Ranking
+from segjury.ranking import Rules
+from segjury.report.content import Content
 from segjury.report.tables import Column
 
 
 def plots(
-    scores: pd.DataFrame, found: Content, shown: Sequence[Column], ranking: Ranking
+    scores: pd.DataFrame, found: Content, shown: Sequence[Column], rules: Rules
 ) -> Iterator[Illustration]:
     """A box plot per column, one at a time, so that only one figure is in memory."""
     for column in shown:
@@ -26,7 +27,7 @@ def plots(
             found.reading,
             methods=found.methods,
             direction=column.direction or None,
-            aggregate=ranking.aggregate,
+            aggregate=rules.aggregate,
         )
         title = plain(metric_title(column.metric, column.structure))
         yield Illustration(

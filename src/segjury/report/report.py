@@ -18,7 +18,8 @@ from segjury.figures.illustration import Illustration
 from segjury.figures.marks import MARK_PATHS
 from segjury.figures.save import save_figure, slug, write_whole
 from segjury.figures.style import method_colours, method_markers, plain
-from segjury.report.content import Content, Ranking, completed, content
+from segjury.ranking import Rules
+from segjury.report.content import Content, completed, content
 from segjury.report.gaps import LISTED
 from segjury.report.plots import plots
 from segjury.report.protocol import definitions, protocol, provenance
@@ -45,23 +46,23 @@ def write_report(
     run: Mapping[str, Any] | None = None,
     panels: Sequence[Illustration] = (),
     title: str | None = None,
-    ranking: Ranking | None = None,
+    rules: Rules | None = None,
 ) -> list[Path]:
     """Write the page to `out` and its figures to `figures/` beside it; says what was written.
 
     `run` is the content of `run.json`, `panels` are pictures of cases. The same input gives the
     same bytes.
     """
-    ranking = ranking or Ranking()
+    rules = rules or Rules()
     table = completed(scores)
-    found = content(table, ranking)
+    found = content(table, rules)
     folder = out.parent / "figures"
     written: list[Path] = []
     plates: dict[str, list[Plate]] = {"ranked": [], "beside": [], "panels": []}
     taken: set[str] = set()
     for part, pictures in (
-        ("ranked", plots(table, found, found.ranked, ranking)),
-        ("beside", plots(table, found, found.beside, ranking)),
+        ("ranked", plots(table, found, found.ranked, rules)),
+        ("beside", plots(table, found, found.beside, rules)),
         ("panels", panels),
     ):
         for picture in pictures:

@@ -1,0 +1,185 @@
+"""Ensembles of methods: written as the prediction of one more method, and scored as such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from segjury import evaluation, files
+from segjury.case import PredictedCase
+from segjury.consensus import SeenPatterns, majority, multilabel_staple, seen_patterns, staple
+from segjury.errors import InputError
+from segjury.execution import ahead
+from segjury.loading import case_names, load_prediction
+from segjury.protocols import Protocol
+from segjury.ranking import Rules
+from segjury.table import read_run, read_scores, run_folder
+from segjury.volume import Grid, Volume, flat
+
+Voting = Literal["majority", "staple"]
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Methods that vote, the best one first, under the name of one more method."""
+
+    name: str
+    methods: tuple[str, ...]
+    voting: Voting
+
+
+def score_ensemble(
+    scores: Path,
+    *,
+    top: int = 3,
+    methods: Sequence[str] | None = None,
+    voting: Voting = "majority",
+    name: str = "",
+    reference: Path | None = None,
+    predictions: Path | None = None,
+    jobs: int | None = 1,
+    progress: Callable[[str], None] = lambda _case: None,
+) -> tuple[Ensemble, list[str]]:
+    """Let the best methods of a run vote, and score the result with the others.
+
+    The `top` methods of the leaderboard vote, or those named; ensembles made before do not. The
+    prediction lands beside the methods', and the tables of the run are written again.
+    """
+    folder = scores if scores.is_dir() else scores.parent
+    table, run = read_scores(scores), read_run(scores)
+    try:
+        protocol = Protocol.model_validate((run or {})["protocol"]["definition"])
+    except (KeyError, TypeError, ValidationError):
+        raise InputError(f"there is no usable run.json beside {scores}", "Run evaluate") from None
+    assert run is not None  # noqa: S101 - it has just been read
+    board = Rules.of_run(run).leaderboard(table)
+    made = run.get("ensembles", {})
+    ranked = [str(method) for method in board.position.index if method not in made]
+    unknown = [method for method in methods or [] if method not in ranked]
+    if unknown:
+        raise InputError(f"{', '.join(unknown)} was not scored", f"Use {', '.join(ranked)}")
+    chosen = tuple(m for m in ranked if m in methods) if methods else tuple(ranked[:top])
+    if len(chosen) < 2:
+        raise InputError(f"{len(chosen)} method cannot make an ensemble", "Give at least two")
+    ensemble = Ensemble(name or f"ensemble-{voting}-{len(chosen)}", chosen, voting)
+    if ensemble.name in ranked:
+        raise InputError(f"{ensemble.name} is a method already", "Give another --name")
+    cases = reference or run_folder(run, "reference", folder)
+    submissions = predictions or run_folder(run, "predictions", folder)
+    notes = write_ensemble(
+        ensemble,
+        protocol,
+        reference=cases,
+        predictions=submissions,
+        cases=case_names(cases),
+        progress=progress,
+    )
+    result = evaluation.run(
+        protocol,
+        reference=cases,
+        predictions=submissions,
+        readings=run["readings"],
+        methods=[*run["methods"], *({ensemble.name} - set(run["methods"]))],
+        jobs=jobs,
+        store=folder / "parts",
+        case_file=Path(run["case_table"]) if run.get("case_table") else None,
+        efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
+    )
+    result.run["protocol"]["text"] = run["protocol"].get("text", "")
+    votes = {"methods": list(chosen), "voting": voting}
+    result.run["ensembles"] = made | {ensemble.name: votes}
+    evaluation.write(result, folder)
+    return ensemble, notes
+
+
+def write_ensemble(
+    ensemble: Ensemble,
+    protocol: Protocol,
+    *,
+    reference: Path,
+    predictions: Path,
+    cases: Sequence[str],
+    progress: Callable[[str], None] = lambda _case: None,
+) -> list[str]:
+    """Write the ensemble's prediction of each case; says what it had to do without.
+
+    A method whose prediction of a case is missing or unusable has no vote there. Where no method
+    has one, the ensemble has no prediction either. Probability maps are the mean of the methods'.
+    """
+    notes = []
+    for case in cases:
+        stem = protocol.reference.rater_stems[0]
+        grid = files.read_volume(files.find(reference / case, stem)).grid
+        votes: list[PredictedCase] = []
+
+        def load(method: str, case: str = case, grid: Grid = grid) -> PredictedCase:
+            return load_prediction(protocol, predictions / method, case, grid)
+
+        loading = ahead(load, ensemble.methods, depth=1)
+        for method, loaded in zip(ensemble.methods, loading, strict=True):
+            try:
+                votes.append(loaded.result())
+            except InputError as error:
+                notes.append(f"case {case}: without {method}: {error}")
+        if votes:
+            _write(ensemble, protocol, votes, grid, predictions / ensemble.name / case)
+        progress(case)
+    return notes
+
+
+def _write(
+    ensemble: Ensemble,
+    protocol: Protocol,
+    votes: Sequence[PredictedCase],
+    grid: Grid,
+    folder: Path,
+) -> None:
+    labels = vote(votes, grid, n_labels=len(protocol.reference.labels) + 1, by=ensemble.voting)
+    stored = np.array([0, *protocol.reference.labels.values()], np.uint8)
+    files.write_volume(folder / f"{protocol.prediction.mask}.nii.gz", Volume(stored[labels], grid))
+    for number, stem in enumerate(protocol.probability_stems.values()):
+        mean = np.zeros(grid.shape, np.float64, order="F")
+        for each in votes:
+            mean += each.probabilities[number].array
+        mean /= len(votes)
+        files.write_volume(folder / f"{stem}.nii.gz", Volume(mean.astype(np.float32), grid))
+
+
+def vote(
+    votes: Sequence[PredictedCase], grid: Grid, *, n_labels: int, by: Voting
+) -> NDArray[np.uint8]:
+    """The label map of an ensemble, labels from 1 in the order of the protocol.
+
+    Where labels are equally good, the first method that gave one of them decides.
+    """
+    voxels = np.unique(np.concatenate([each.voxels for each in votes]))
+    given = np.zeros((voxels.size, len(votes)), np.uint8)
+    for column, each in enumerate(votes):
+        given[np.searchsorted(voxels, each.voxels), column] = each.labels
+    elsewhere = int(np.prod(grid.shape)) - voxels.size
+    patterns = seen_patterns(given, n_labels=n_labels, voxels_elsewhere=elsewhere)
+    decided = majority(patterns) if by == "majority" else _staple(patterns)
+    tied = decided == n_labels
+    decided[tied] = _first_leading(patterns)[tied]
+    labels = np.full(grid.shape, decided[0], np.uint8, order="F")
+    flat(labels)[voxels] = decided[patterns.of_voxel]
+    return labels
+
+
+def _staple(patterns: SeenPatterns) -> NDArray[np.int64]:
+    if patterns.n_labels == 2:
+        return staple(patterns).foreground.astype(np.int64)
+    return multilabel_staple(patterns)
+
+
+def _first_leading(patterns: SeenPatterns) -> NDArray[Any]:
+    """Per pattern, the first method's label among those that got the most votes."""
+    votes = (patterns.labels[:, :, None] == patterns.labels[:, None, :]).sum(axis=2)
+    first = votes.argmax(axis=1)
+    return np.take_along_axis(patterns.labels, first[:, None], axis=1)[:, 0]

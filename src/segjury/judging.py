@@ -1,0 +1,197 @@
+"""Judge the predictions of one case: their scores, or what it costs to have none.
+
+A case's reference is prepared once and used for all methods; one bad file costs its own rows only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from segjury import execution, scoring
+from segjury.case import PredictedCase, ReferenceCase
+from segjury.comparison import Comparison
+from segjury.errors import InputError, MissingInputError
+from segjury.loading import (
+    digest,
+    load_prediction,
+    load_reference,
+    prediction_inputs,
+    reference_inputs,
+)
+from segjury.metrics import READINGS, Reading
+from segjury.protocols import MetricUse, Protocol
+from segjury.protocols.metric_use import Efficiency
+from segjury.store import Detail, Result, Row, Status, Store
+from segjury.volume import Volume
+
+OUR_FAULT = "internal error"
+REFERENCE = "reference"
+
+
+def score(
+    reference: ReferenceCase,
+    prediction: PredictedCase,
+    protocol: Protocol,
+    readings: Sequence[Reading] = READINGS,
+) -> tuple[list[Row], list[Detail]]:
+    """All scores of one prediction, in the order of the protocol."""
+    comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
+    warnings = "; ".join((*reference.warnings, *prediction.warnings))
+    rows, details = [], []
+    for use, reading in _metric_readings(protocol, readings):
+        for found in scoring.score(protocol, comparison, use, reading):
+            measured, about = found.measured, (use.name, found.structure, reading)
+            rows.append(_scored_row(protocol, use, reading, found, reference, warnings))
+            details += [Detail(*about, p.quantity, p.item, p.value) for p in measured.parts]
+    return rows, details
+
+
+def _metric_readings(
+    protocol: Protocol, readings: Sequence[Reading]
+) -> Iterator[tuple[MetricUse, Reading]]:
+    """What is computed from the images; efficiency comes from a table of its own."""
+    for use in protocol.metrics:
+        for reading in readings:
+            if reading in use.readings and not isinstance(use, Efficiency):
+                yield use, reading
+
+
+def _lowest_threshold(protocol: Protocol) -> float:
+    return min((min(getattr(use, "thresholds", (1.0,))) for use in protocol.metrics), default=1.0)
+
+
+def _scored_row(
+    protocol: Protocol,
+    use: MetricUse,
+    reading: Reading,
+    found: scoring.Score,
+    reference: ReferenceCase,
+    warnings: str,
+) -> Row:
+    value, note = found.measured.value, found.measured.note
+    undefined = math.isnan(value)
+    if undefined and (found.measured.fault or protocol.policy.undefined == "worst"):
+        value = scoring.worst_value(use, reference.grid)
+    if note and not undefined:
+        note = f"warning: {note}"
+    about = [use.remark(reading), note, f"warning: {warnings}" if warnings else ""]
+    status: Status = "undefined" if undefined else "ok"
+    detail = "; ".join(filter(None, about))
+    return Row(use.name, found.structure, reading, value, use.unit_used, status, detail)
+
+
+def penalty_rows(
+    protocol: Protocol,
+    readings: Sequence[Reading],
+    reference: ReferenceCase | None,
+    status: Status,
+    detail: str,
+) -> list[Row]:
+    """The rows of a prediction that cannot be scored: the worst value of each metric.
+
+    What nobody can be scored in (there is no reference, or it leaves the score undefined) is
+    left empty for all methods alike.
+    """
+    as_empty = _empty_scores(protocol, readings, reference) if reference else {}
+    rows = []
+    for use, reading in _metric_readings(protocol, readings):
+        for structure in scoring.structures_of(protocol, use):
+            value = as_empty.get((use.name, structure, reading), math.nan)
+            if reference and not math.isnan(value) and use.worst != "empty-prediction":
+                value = scoring.worst_value(use, reference.grid)
+            rows.append(Row(use.name, structure, reading, value, use.unit_used, status, detail))
+    return rows
+
+
+def _empty_scores(
+    protocol: Protocol, readings: Sequence[Reading], reference: ReferenceCase
+) -> dict[tuple[str, str, str], float]:
+    """What a prediction without any voxel scores."""
+    zeros = np.zeros(reference.grid.shape, np.float32, "F")
+    maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
+    nothing = PredictedCase(np.zeros(0, np.int64), np.zeros(0, np.uint8), maps)
+    rows, _ = score(reference, nothing, protocol, readings)
+    return {(row.metric, row.structure, row.reading): row.value for row in rows}
+
+
+@dataclass(frozen=True)
+class CaseTask:
+    """One case to score, for all methods."""
+
+    protocol: Protocol
+    readings: tuple[Reading, ...]
+    reference: Path
+    predictions: Path
+    case: str
+    methods: tuple[str, ...]
+    store: Path | None = None
+
+
+def evaluate_case(task: CaseTask) -> list[Result]:
+    """Score the methods on one case; results found in the store are not computed again."""
+    if task.store is None:
+        return list(_evaluate_methods(task, list(task.methods)))
+    store = Store(task.store)
+    marks = fingerprints(task)
+    results = {method: store.load(task.case, method, marks[method]) for method in task.methods}
+    for result in _evaluate_methods(task, [m for m in task.methods if results[m] is None]):
+        results[result.method] = result
+        if not result.problem.startswith(OUR_FAULT):  # that may be gone the next time
+            store.save(result, marks[result.method])
+    return [result for result in results.values() if result is not None]
+
+
+def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
+    if not methods:
+        return
+    try:
+        reference = load_reference(task.protocol, task.reference / task.case)
+    except Exception as error:  # a fault of ours must not stop the other cases
+        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else _our_fault(error)
+        unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
+        for method in methods:
+            yield Result(method, task.case, unscored, problem=fault)
+        return
+    facts = reference.facts()
+    metrics = {use.name for use, _ in _metric_readings(task.protocol, task.readings)}
+
+    def load(method: str) -> PredictedCase:
+        folder = task.predictions / method
+        return load_prediction(task.protocol, folder, task.case, reference.grid)
+
+    loading = execution.ahead(load, methods, depth=2)
+    for method, loaded in zip(methods, loading, strict=True):
+        rows: list[Row] = []
+        details: list[Detail] = []
+        problem = ""
+        try:
+            reference.prepare(metrics)  # while the first predictions are read
+            rows, details = score(reference, loaded.result(), task.protocol, task.readings)
+        except InputError as error:
+            status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
+            problem = str(error)
+            rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
+        except Exception as error:  # nor the other methods, nor punish this one
+            problem = _our_fault(error)
+            rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
+        yield Result(method, task.case, tuple(rows), tuple(details), problem, facts)
+
+
+def _our_fault(error: Exception) -> str:
+    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"
+
+
+def fingerprints(task: CaseTask) -> dict[str, str]:
+    """Per method: changes whenever its result could, with inputs, protocol or version."""
+    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
+    said = "\0".join([version("segjury"), task.protocol.hash, *task.readings, reference])
+    return {
+        method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
+        for method, folder in ((method, task.predictions / method) for method in task.methods)
+    }

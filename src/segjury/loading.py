@@ -1,0 +1,261 @@
+"""From the folders of a benchmark to cases: which files there are, and reading them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury import files
+from segjury.case import PredictedCase, ReferenceCase, Structure
+from segjury.consensus import RaterPatterns, pack_voxels
+from segjury.errors import InputError, MissingInputError
+from segjury.execution import ahead
+from segjury.metrics.invasion import REACH
+from segjury.protocols import Protocol
+from segjury.volume import Grid, LabelMap, Volume, bounding_box, grid_differences, grow
+
+Marks = tuple[NDArray[np.int64], NDArray[Any]]  # labelled voxels, flat, and their labels
+
+# ---- reference -----------------------------------------------------------------------------
+
+
+def case_names(reference: Path) -> list[str]:
+    """The cases of a benchmark: the folders of the reference."""
+    return _folder_names(reference, "case")
+
+
+def method_names(predictions: Path) -> list[str]:
+    """The methods of a benchmark: the folders of the predictions."""
+    return _folder_names(predictions, "method")
+
+
+def _folder_names(folder: Path, of: str) -> list[str]:
+    todo = f"Give the folder that has one folder per {of}"
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", todo)
+    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+    if not names:
+        raise InputError(f"{folder} has no {of} folders", todo)
+    return names
+
+
+def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
+    """Predictions of cases that the reference does not have: probably a misspelt name."""
+    cases = set(case_names(reference))
+    return [
+        f"method {method}: {path.name} is no case of the reference"
+        for method in methods
+        for path in sorted((predictions / method).iterdir())
+        if path.is_dir() and path.name[0] != "." and path.name not in cases
+    ]
+
+
+def case_table(
+    protocol: Protocol, reference: Path, cases: Sequence[str], file: Path | None = None
+) -> dict[str, dict[str, str]]:
+    """What the table of cases says of each case; nothing where the benchmark has none.
+
+    `file` is read instead of the one in the reference folder, and must then be there.
+    """
+    path = file or reference / protocol.cases.file
+    if file is None and not path.is_file():
+        return {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
+    for column in ("case", *protocol.cases.columns):
+        if any(column not in row for row in rows) or not rows:
+            raise InputError(f"{path.name} has no column {column}", "Name the columns in line 1")
+    table = {row["case"]: {k: v or "" for k, v in row.items() if k and k != "case"} for row in rows}
+    absent = [case for case in cases if case not in table]
+    if absent:
+        raise InputError(f"{path.name} has no case {', '.join(absent[:5])}", "Add a line for each")
+    for row in rows:
+        if sum(other["case"] == row["case"] for other in rows) > 1:
+            raise InputError(f"{path.name} has case {row['case']} twice", "Keep one line")
+        if any(";" in row[column] for column in protocol.cases.columns):
+            raise InputError(f"{path.name}: case {row['case']} has a semicolon", "Use another sign")
+    return {case: table[case] for case in cases}
+
+
+def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
+    """Read and prepare a case's reference."""
+    warnings: list[str] = []
+    form = protocol.reference
+    if not folder.is_dir():
+        raise MissingInputError("the case has no reference folder")
+    first = files.read_mask(files.find(folder, form.rater_stems[0]), labels=form.allowed_labels)
+    grid = first.grid
+
+    def marks() -> Iterator[Marks]:
+        yield _numbered(first, form.labels)
+        paths = [files.find(folder, stem) for stem in form.rater_stems[1:]]
+
+        def read(path: Path) -> LabelMap:
+            return files.read_mask(path, labels=form.allowed_labels, expected_shape=grid.shape)
+
+        for path, loaded in zip(paths, ahead(read, paths, depth=2), strict=True):
+            mask = loaded.result()
+            warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+            yield _numbered(mask, form.labels)
+
+    n_labels = len(form.labels) + 1
+    patterns = pack_voxels(marks(), grid.shape, n_raters=form.n_raters, n_labels=n_labels)
+    consensus = _given_consensus(protocol, folder, grid, warnings)
+    structures = _structures(protocol, folder, grid, warnings)
+    names = tuple(form.labels)
+    return ReferenceCase(grid, patterns, names, structures, consensus, tuple(warnings))
+
+
+def _numbered(mask: LabelMap, labels: Mapping[str, int]) -> Marks:
+    """Voxels of the scored labels, and these as 1, 2, ... in their order."""
+    table = np.zeros(max(int(mask.labels.max(initial=0)), *labels.values()) + 1, np.uint8)
+    table[list(labels.values())] = np.arange(1, len(labels) + 1)
+    numbers = table[mask.labels]
+    scored = numbers > 0
+    if scored.all():
+        return mask.voxels, numbers
+    return mask.voxels[scored], numbers[scored]
+
+
+def _given_consensus(
+    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+) -> RaterPatterns | None:
+    """The consensus that the case brings along, if it does."""
+    form = protocol.reference
+    if not form.consensus or not files.candidates(folder, form.consensus):
+        return None
+    path = files.find(folder, form.consensus)
+    mask = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+    marks = [_numbered(mask, form.labels)]
+    return pack_voxels(marks, grid.shape, n_raters=1, n_labels=len(form.labels) + 1)
+
+
+def _structures(
+    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+) -> dict[str, Structure | None]:
+    form = protocol.reference.structures
+    if form is None:
+        return {}
+    path = files.find(folder, form.file)
+    found = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
+    structures: dict[str, Structure | None] = dict.fromkeys(form.labels)
+    for name, label in form.labels.items():
+        tight = bounding_box(found.where(label), grid.shape)
+        if tight is not None:
+            box = grow(tight, REACH, grid.shape)
+            structures[name] = Structure(found.crop(label, box), box, grid.spacing_mm)
+    return structures
+
+
+# ---- prediction ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PredictionFiles:
+    """The mask of a prediction, and for each label the file with its probability map."""
+
+    mask: Path
+    probabilities: dict[str, Path]
+
+
+def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
+    """The files of a prediction, in either layout."""
+    folder, stems = method_folder / case, protocol.probability_stems
+    if folder.is_dir():
+        mask = files.find(folder, protocol.prediction.mask)
+        return PredictionFiles(mask, {n: files.find(folder, stem) for n, stem in stems.items()})
+    try:
+        mask = files.find(method_folder, case)
+    except MissingInputError:
+        maps = " and a map" if stems else ""
+        raise MissingInputError(
+            "no prediction", f"Expected {method_folder.name}/{case}/ with a mask{maps}"
+        ) from None
+    archive = method_folder / f"{case}.npz"
+    if stems and not archive.is_file():
+        raise MissingInputError(f"{archive.name} is missing")
+    return PredictionFiles(mask, dict.fromkeys(stems, archive))
+
+
+def load_prediction(
+    protocol: Protocol, method_folder: Path, case: str, grid: Grid
+) -> PredictedCase:
+    """Read a method's prediction of a case and compare its grid with the reference's."""
+    found = prediction_files(protocol, method_folder, case)
+    labels = protocol.reference.labels
+    mask = read_predicted_mask(protocol, found.mask, grid)
+    warnings = grid_warnings(protocol, grid, mask.grid, found.mask.name)
+    maps = []
+    for name, path in found.probabilities.items():
+        maps.append(read_probability_map(path, labels[name], grid))
+        warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
+    voxels, numbers = _numbered(mask, labels)
+    return PredictedCase(voxels, numbers, tuple(maps), tuple(warnings))
+
+
+def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:
+    """A predicted mask with the labels of the protocol."""
+    labels = protocol.reference.labels.values()
+    return files.read_mask(path, labels=labels, expected_shape=grid.shape)
+
+
+def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
+    """A label's probability map in either layout; nnU-Net's archive has no grid of its own."""
+    if path.suffix == ".npz":
+        return files.read_nnunet_probability(path, channel=label, grid=grid)
+    return files.read_probability(path, expected_shape=grid.shape)
+
+
+def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
+    """Warnings for differences the protocol tolerates; the others are errors."""
+    warnings = []
+    rules = protocol.grid
+    for difference in grid_differences(grid, other, tolerance_mm=rules.tolerance_mm):
+        severity = getattr(rules, difference.property)
+        if severity == "error":
+            raise InputError(f"{name} {difference.message}", "Resample it to the reference grid")
+        if severity == "warn":
+            warnings.append(f"{name} {difference.message}")
+    return warnings
+
+
+def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
+    """The files that a case's reference is read from, those that there are."""
+    form = protocol.reference
+    stems = [*form.rater_stems, form.consensus, form.structures.file if form.structures else None]
+    return [path for stem in stems if stem for path in files.candidates(folder, stem)]
+
+
+def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
+    """The files that a prediction is read from in either layout, those that there are."""
+    folder = method_folder / case
+    stems = [protocol.prediction.mask, *protocol.probability_stems.values()]
+    found = [path for stem in stems for path in files.candidates(folder, stem)]
+    found += files.candidates(method_folder, case)
+    archive = method_folder / f"{case}.npz"
+    return [*found, archive] if archive.is_file() else found
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Fingerprint of files by name and content; a missing one counts as such."""
+    total = hashlib.blake2b(digest_size=16)
+    for path in paths:
+        total.update(path.name.encode(errors="surrogateescape") + b"\0")
+        try:
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "blake2b").digest())
+        except OSError:
+            total.update(b"missing")
+    return total.hexdigest()

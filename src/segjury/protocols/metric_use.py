@@ -1,0 +1,237 @@
+"""How a protocol uses each metric: in which readings, with which options, at what cost."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surface
+from segjury.metrics.calibration import BINS, PADDING_VOXELS
+
+Worst = Literal["empty-prediction", "image-diagonal", "worst-method"]
+
+
+class Part(BaseModel):
+    """A part of a protocol file: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _MetricUse(Part):
+    readings: tuple[Reading, ...] = Field(
+        default=READINGS, min_length=1, description="readings in which the metric is computed"
+    )
+    ranked: bool | tuple[Reading, ...] = Field(
+        default=True, description="whether it counts in the ranking, or the readings where it does"
+    )
+    worst: float | Worst | None = Field(
+        default=None,
+        description="value of a missing or failed prediction: a number; `empty-prediction` scores "
+        "one without any voxel; `image-diagonal` is that length; `worst-method` the worst of the "
+        "others; the metric's worst bound where absent",
+    )
+
+    @property
+    def metric(self) -> Metric:
+        """What the metric declares of itself."""
+        return METRICS[getattr(self, "name")]  # noqa: B009 - each subclass has its own literal
+
+    def remark(self, _reading: Reading) -> str:
+        """How a reading measures it, where that is a choice that every table should show."""
+        return ""
+
+    @property
+    def unit_used(self) -> str:
+        """The unit of its values: the metric's own unless an option says another."""
+        return str(getattr(self, "unit", self.metric.unit))
+
+
+class Dsc(_MetricUse):
+    """Dice against the consensus, or where the raters agree."""
+
+    name: Literal["dsc"]
+    against: Literal["consensus", "agreement"] = Field(
+        default="consensus",
+        description="the consensus mask, or only voxels on which all raters agree",
+    )
+
+
+class _Thresholded(_MetricUse):
+    thresholds: tuple[float, ...] = Field(
+        default=THRESHOLDS,
+        min_length=1,
+        description="list of cuts of the probability map, or { first, last, count } of even ones",
+    )
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _even_steps(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.keys() == {"first", "last", "count"}:
+            return tuple(np.linspace(given["first"], given["last"], given["count"]).tolist())
+        return given
+
+    @model_validator(mode="after")
+    def _ascending(self) -> _Thresholded:
+        if list(self.thresholds) != sorted(set(self.thresholds)):
+            raise ValueError("thresholds must ascend")
+        if not all(0 < t < 1 for t in self.thresholds):
+            raise ValueError("thresholds must lie between 0 and 1")
+        return self
+
+
+class ThrDsc(_Thresholded):
+    """Threshold-averaged Dice."""
+
+    name: Literal["thr_dsc"]
+
+
+class MrEce(_MetricUse):
+    """Calibration error against each rater."""
+
+    name: Literal["mr_ece"]
+    bins: int = Field(default=BINS, ge=1, description="number of confidence bins")
+    padding_voxels: int = Field(
+        default=PADDING_VOXELS, ge=0, description="margin around the raters' union box"
+    )
+
+
+class Crps(_MetricUse):
+    """Volume against the raters' volumes."""
+
+    name: Literal["crps"]
+
+
+class Vi(_Thresholded):
+    """Vascular invasion, per structure."""
+
+    name: Literal["vi"]
+
+
+class ContactAngle(_Thresholded):
+    """Anatomical contact angle, per structure."""
+
+    name: Literal["contact_angle"]
+    readings: tuple[Literal["corrected"], ...] = Field(
+        default=("corrected",), min_length=1, description="readings in which it is computed"
+    )
+
+
+class Ece(_MetricUse):
+    """Calibration error of all classes against each rater, over the whole image."""
+
+    name: Literal["ece"]
+    bins: int = Field(default=BINS, ge=1, description="number of confidence bins")
+
+
+class Nsd(_MetricUse):
+    """Normalised surface distance."""
+
+    name: Literal["nsd"]
+    tolerance_mm: float = Field(default=2.0, ge=0, description="distance that is no error")
+    definition: surface.Definition = Field(
+        default="surfel", description="surface as area elements, or as edge voxels counted"
+    )
+    released_tolerance_voxels: float = Field(
+        default=5.0, ge=0, description="the released reading's: edge voxels, in voxel units"
+    )
+
+    def remark(self, reading: Reading) -> str:
+        """Definition and tolerance."""
+        if reading == "released":
+            return f"edge-voxels, tolerance {self.released_tolerance_voxels:g} voxels"
+        return f"{self.definition}, tolerance {self.tolerance_mm:g} mm"
+
+
+class Hd95(_MetricUse):
+    """95th percentile of the surface distances."""
+
+    name: Literal["hd95"]
+    convention: surface.Convention = Field(
+        default="surfel", description="what the percentile is taken of"
+    )
+
+    def remark(self, _reading: Reading) -> str:
+        """The convention."""
+        return self.convention
+
+
+class VoxelDistance(_MetricUse):
+    """Average distances between all voxels of the two masks."""
+
+    name: Literal["bavd", "ahd"]
+    unit: Literal["voxels", "mm"] = Field(default="voxels", description="unit of the distances")
+
+
+class FBeta(_MetricUse):
+    """Weighted harmonic mean of precision and sensitivity."""
+
+    name: Literal["f_beta"]
+    beta: float = Field(default=1.0, gt=0, description="weight of the sensitivity")
+
+
+class Plain(_MetricUse):
+    """A metric without options of its own."""
+
+    name: Literal[
+        "confidence",
+        "dice",
+        "jaccard",
+        "volsim",
+        "mi",
+        "cldice",
+        "betti",
+        "small_recall",
+        "hd",
+        "assd",
+        "masd",
+        "kappa",
+        "auc",
+        "rand",
+        "adjusted_rand",
+        "gce",
+        "voi",
+        "icc",
+        "mahalanobis",
+        "sensitivity",
+        "specificity",
+        "precision",
+        "accuracy",
+    ]
+
+
+class Efficiency(_MetricUse):
+    """A cost that was measured elsewhere and comes as a table."""
+
+    name: Literal["time_s", "memory_gb_s"]
+    ranked: bool | tuple[Reading, ...] = Field(
+        default=False, description="whether it counts in the ranking"
+    )
+    worst: float | Worst | None = Field(
+        default="worst-method", description="cost of a missing or failed prediction"
+    )
+
+
+MetricUse = Annotated[
+    Dsc
+    | ThrDsc
+    | MrEce
+    | Crps
+    | Vi
+    | ContactAngle
+    | Ece
+    | Nsd
+    | Hd95
+    | VoxelDistance
+    | FBeta
+    | Plain
+    | Efficiency,
+    Field(discriminator="name"),
+]
+
+METRIC_USES: dict[str, type[_MetricUse]] = {
+    name: use
+    for use in get_args(get_args(MetricUse)[0])
+    for name in get_args(use.model_fields["name"].annotation)
+}

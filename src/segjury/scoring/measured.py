@@ -1,0 +1,43 @@
+"""What a scorer returns: a value, why it is undefined or doubtful, and what it was made from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+NO_LABEL = "the reference has no such class"
+NO_REFERENCE = "the reference is empty"
+NOTHING_PREDICTED = "the prediction is empty"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A number that a score was made from, such as one rater's ECE or one angle."""
+
+    quantity: str
+    item: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric's value; NaN is undefined, and `note` says why or warns.
+
+    `fault`: it is undefined because of the prediction, which must not gain by that.
+    """
+
+    value: float
+    note: str = ""
+    parts: tuple[Part, ...] = ()
+    fault: bool = False
+
+
+def measured_masks(
+    value: float, reference: int, prediction: int, parts: tuple[Part, ...] = ()
+) -> Measured:
+    """A value of two masks of given sizes, with the reason where it is undefined."""
+    if not math.isnan(value):
+        return Measured(value, parts=parts)
+    if not reference:
+        return Measured(value, NO_REFERENCE, parts)
+    return Measured(value, "" if prediction else NOTHING_PREDICTED, parts, fault=True)

@@ -1,0 +1,93 @@
+"""Scores of probability maps: thresholded overlap, confidence, calibration and volume."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.comparison import Comparison
+from segjury.consensus import agreement_region, soft_mean, union
+from segjury.metrics import agreement, calibration, overlap, volume
+from segjury.metrics.metric import Reading
+from segjury.protocols import metric_use as form
+from segjury.scoring.measured import Measured, Part
+from segjury.volume import flat
+
+
+def score_thr_dsc(
+    comparison: Comparison, label: int, use: form.ThrDsc, reading: Reading
+) -> Measured:
+    """Mean Dice over thresholds, from voxel counts by (rater pattern, probability level)."""
+    patterns = comparison.reference.patterns
+    voxels = comparison.probable_voxels(label)
+    levels = overlap.threshold_levels(
+        flat(comparison.probability(label).array)[voxels], use.thresholds
+    )
+    codes = flat(patterns.codes)[voxels].astype(np.intp)
+    n_levels = len(use.thresholds) + 1
+    joint = np.bincount(codes * n_levels + levels, minlength=patterns.n_codes * n_levels)
+    joint = joint.reshape(patterns.n_codes, n_levels)
+    joint[:, 0] = patterns.counts - joint[:, 1:].sum(axis=1)
+    by_level = np.zeros((n_levels, n_levels), np.int64)
+    share = soft_mean(patterns, label=label)
+    np.add.at(by_level, overlap.threshold_levels(share, use.thresholds), joint)
+    return Measured(overlap.thr_dsc_from_levels(by_level, reading=reading))
+
+
+def score_confidence(
+    comparison: Comparison, label: int, _use: form.Plain, _reading: Reading
+) -> Measured:
+    """Probability of being right where the raters agree."""
+    patterns, sums = comparison.reference.patterns, comparison.pattern_sums(label)
+    everyone = agreement_region(patterns, "foreground", label=label)
+    nobody = agreement_region(patterns, "background", label=label)
+    value = agreement.confidence_from_sums(
+        int(patterns.counts[everyone].sum()),
+        float(sums[everyone].sum()),
+        int(patterns.counts[nobody].sum()),
+        float(sums[nobody].sum()),
+    )
+    return Measured(value, "the raters agree on no voxel of it" if math.isnan(value) else "")
+
+
+def score_ece(comparison: Comparison, use: form.Ece, reading: Reading) -> Measured:
+    """Calibration error of all classes against each rater, over the whole image."""
+    histogram = comparison.calibration(use.bins, reading)
+    labels = comparison.reference.patterns.labels
+    return _per_rater(calibration.ece_per_rater(histogram, labels, reading=reading))
+
+
+def score_mr_ece(comparison: Comparison, label: int, use: form.MrEce, reading: Reading) -> Measured:
+    """Calibration error against each rater inside the padded union box."""
+    patterns = comparison.reference.patterns
+    marked = patterns.marked(label)
+    anyone = union(patterns, label=label)
+    voxels = patterns.voxels[anyone[flat(patterns.codes)[patterns.voxels]]]
+    around = calibration.scored_box(voxels, comparison.reference.grid.shape, use.padding_voxels)
+    if around is None:
+        return Measured(math.nan, "no rater marked anything")
+    histogram = comparison.lesion_calibration(label, around, use.bins, reading)
+    errors = calibration.ece_per_rater(histogram, marked.astype(np.int64), reading=reading)
+    note = ""
+    if reading == "released" and around.wraps:
+        note = "the lesion is nearer to the border than the padding, so the released code scores "
+        note += "an empty region" if np.isnan(errors).any() else "a wrong region"
+    return _per_rater(errors, note)
+
+
+def _per_rater(errors: NDArray[np.float64], note: str = "") -> Measured:
+    parts = tuple(Part("ece", f"rater {k + 1}", float(e)) for k, e in enumerate(errors))
+    return Measured(float(errors.mean()), note, parts)
+
+
+def score_crps(comparison: Comparison, label: int, _use: form.Crps, reading: Reading) -> Measured:
+    """CRPS of the predicted volume in cm3."""
+    volumes_cm3 = comparison.reference.volumes_cm3(label)
+    predicted_mm3 = comparison.volume_mm3(label)
+    value = volume.crps(volumes_cm3 * 1000, predicted_mm3, reading=reading) / 1000
+    note = "the raters' volumes are all equal" if math.isnan(value) else ""
+    parts = [Part("volume_cm3", f"rater {k + 1}", float(v)) for k, v in enumerate(volumes_cm3)]
+    parts.append(Part("volume_cm3", "prediction", predicted_mm3 / 1000))
+    return Measured(value, note, tuple(parts))

@@ -1,0 +1,78 @@
+"""Scores of the shapes of masks: surfaces, distances between voxels, centres, and topology."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from segjury.comparison import Comparison
+from segjury.metrics import distances, surface
+from segjury.metrics.metric import Reading
+from segjury.metrics.moments import mahalanobis_from
+from segjury.protocols import metric_use as form
+from segjury.scoring.measured import Measured, Part, measured_masks
+
+LabelScorer = Callable[[Comparison, int, Any, Reading], Measured]
+
+
+def _of_masks(
+    value: float, comparison: Comparison, label: int, parts: tuple[Part, ...] = ()
+) -> Measured:
+    counts = comparison.confusion(label)
+    return measured_masks(value, counts.reference, counts.prediction, parts)
+
+
+# ---- surfaces ------------------------------------------------------------------------------
+
+
+def score_nsd(comparison: Comparison, label: int, use: form.Nsd, reading: Reading) -> Measured:
+    """Share of the surfaces within the tolerance; the released one counts in voxels."""
+    if reading == "released":
+        found = comparison.surface_distances(label, "edge-voxels", "voxels")
+        tolerance = use.released_tolerance_voxels
+    else:
+        found = comparison.surface_distances(label, use.definition, "mm")
+        tolerance = use.tolerance_mm
+    return _of_masks(surface.nsd_from_distances(found, tolerance), comparison, label)
+
+
+def surface_scorer(measure: Callable[[surface.SurfaceDistances], float]) -> LabelScorer:
+    """The scorer of a measure of the distances between the surfaces, by area, in mm."""
+
+    def scorer(comparison: Comparison, label: int, _use: Any, _reading: Reading) -> Measured:
+        found = comparison.surface_distances(label, "surfel", "mm")
+        return _of_masks(measure(found), comparison, label)
+
+    return scorer
+
+
+def score_hd95(comparison: Comparison, label: int, use: form.Hd95, _reading: Reading) -> Measured:
+    """95th percentile of the surface distances, by the convention asked for."""
+    definition: surface.Definition = "surfel" if use.convention == "surfel" else "edge-voxels"
+    found = comparison.surface_distances(label, definition, "mm")
+    pooled = use.convention == "edge-voxels-pooled"
+    measure = surface.pooled_hd95_from_distances if pooled else surface.hd95_from_distances
+    return _of_masks(measure(found), comparison, label)
+
+
+# ---- voxels --------------------------------------------------------------------------------
+
+
+def voxel_scorer(measure: Callable[[distances.VoxelDistances], float]) -> LabelScorer:
+    """The scorer of a measure of the distances between all voxels of the masks."""
+
+    def scorer(
+        comparison: Comparison, label: int, use: form.VoxelDistance, _reading: Reading
+    ) -> Measured:
+        found = comparison.voxel_distances(label, use.unit)
+        return _of_masks(measure(found), comparison, label)
+
+    return scorer
+
+
+def score_mahalanobis(
+    comparison: Comparison, label: int, _use: form.Plain, _reading: Reading
+) -> Measured:
+    """Distance of the masks' centres relative to their extent."""
+    value = mahalanobis_from(comparison.reference.moments(label), comparison.moments(label))
+    return _of_masks(value, comparison, label)
