@@ -1,0 +1,295 @@
+"""Distances between the surfaces of two masks: NSD, HD, HD95, ASSD and MASD.
+
+The surface of a mask is computed once, the distances between two surfaces once per pair, and
+every metric is a short reduction of these. There are two definitions of a surface:
+
+- `surfel`: the surface elements between the voxels, at the voxel corners, weighed by their area
+  (Nikolov et al., JMIR 2021, and DeepMind's surface-distance);
+- `edge-voxels`: the voxels of the mask with a face neighbour outside, each counted once (MONAI,
+  MedPy). It depends on the resolution more, and sees a wall of one voxel as one sheet, not two.
+
+The outside of the image is background in both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from segjury.metrics.metric import Metric
+from segjury.metrics.nearest import Floats, Ints, Points, Shape, check_spacing, nearest_distances
+from segjury.metrics.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
+from segjury.metrics.surfels import surfel_areas_mm2
+from segjury.volume import Triple
+
+Definition = Literal["surfel", "edge-voxels"]
+Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]
+
+ISOTROPIC_MM: Triple = (1.0, 1.0, 1.0)
+ROUNDING = 1e-9  # what equals a limit up to rounding has reached it
+
+NSD = Metric(
+    name="nsd",
+    title="NSD",
+    summary="Share of the two surfaces that lies within a tolerance of the other one.",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=True,
+)
+
+
+def _distance(name: str, title: str, summary: str) -> Metric:
+    return Metric(
+        name=name,
+        title=title,
+        summary=summary,
+        direction="lower",
+        bounds=(0.0, math.inf),
+        unit="mm",
+        symmetric=True,
+        scales_with="length",
+        ranked=False,
+    )
+
+
+HD = _distance("hd", "HD", "Largest distance from a point of one surface to the other surface.")
+HD95 = _distance(
+    "hd95", "HD95", "Distance within which 95 % of each surface lies from the other one."
+)
+ASSD = _distance("assd", "ASSD", "Mean distance to the other surface, over both together.")
+MASD = _distance("masd", "MASD", "Mean of the two surfaces' mean distances to each other.")
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The elements of a mask's surface, and the weight of each: its area in mm², or 1."""
+
+    points: Points
+    weights: Floats
+    definition: Definition
+
+
+@dataclass(frozen=True)
+class SurfaceDistances:
+    """How far each element of each of two surfaces is from the other one, with the weights.
+
+    Infinite where the other mask is empty.
+    """
+
+    reference_mm: Floats
+    prediction_mm: Floats
+    reference_weights: Floats
+    prediction_weights: Floats
+    definition: Definition
+
+    @property
+    def both_exist(self) -> bool:
+        """Whether neither mask is empty."""
+        return self.reference_mm.size > 0 and self.prediction_mm.size > 0
+
+
+def mask_surface(
+    voxels: Ints, shape: Shape, spacing_mm: Triple, *, definition: Definition = "surfel"
+) -> Surface:
+    """The surface of a mask given by flat voxel indices (x fastest, ascending)."""
+    check_spacing(spacing_mm)
+    if definition == "surfel":
+        corners, patterns = corner_patterns(voxels, shape)
+        points = Points(corners, corner_grid(shape), spacing_mm)
+        return Surface(points, surfel_areas_mm2(spacing_mm)[patterns], definition)
+    if definition == "edge-voxels":
+        points = Points(edge_voxels(voxels, shape), shape, spacing_mm)
+        return Surface(points, np.ones(points.flat.size), definition)
+    raise ValueError(f"definition is {definition!r}, expected one of {_listed(Definition)}")
+
+
+def surface_distances(reference: Surface, prediction: Surface) -> SurfaceDistances:
+    """The distances between two surfaces of the same definition on the same grid."""
+    return SurfaceDistances(
+        nearest_distances(reference.points, prediction.points),
+        nearest_distances(prediction.points, reference.points),
+        reference.weights,
+        prediction.weights,
+        reference.definition,
+    )
+
+
+def nsd(
+    reference: ArrayLike,
+    prediction: ArrayLike,
+    *,
+    spacing_mm: Triple = ISOTROPIC_MM,
+    tolerance_mm: float = 2.0,
+    definition: Definition = "surfel",
+) -> float:
+    """Normalised surface Dice, `(|R: d(r, P) <= t| + |P: d(p, R) <= t|) / (|R| + |P|)`.
+
+    `|.|` is an area (`surfel`) or a number of voxels (`edge-voxels`). One empty mask gives 0, two
+    are undefined, NaN. `edge-voxels` compares and divides in single precision, as MONAI does.
+    Source: Nikolov et al., JMIR 2021; Seidlitz et al., Medical Image Analysis 2022.
+    """
+    distances = _mask_distances(reference, prediction, spacing_mm, definition)
+    return nsd_from_distances(distances, tolerance_mm)
+
+
+def hd(
+    reference: ArrayLike,
+    prediction: ArrayLike,
+    *,
+    spacing_mm: Triple = ISOTROPIC_MM,
+    definition: Definition = "surfel",
+) -> float:
+    """Hausdorff distance of the surfaces, `max(max_r d(r, P), max_p d(p, R))`, in mm.
+
+    Undefined, NaN, where a mask is empty.
+    """
+    return hd_from_distances(_mask_distances(reference, prediction, spacing_mm, definition))
+
+
+def hd95(
+    reference: ArrayLike,
+    prediction: ArrayLike,
+    *,
+    spacing_mm: Triple = ISOTROPIC_MM,
+    convention: Convention = "surfel",
+) -> float:
+    """95th percentile of the distances between the surfaces, in mm.
+
+    `surfel`: the larger one of the two directed percentiles, by area, as surface-distance does.
+    `edge-voxels`: the same by number, with linear interpolation, as MONAI does.
+    `edge-voxels-pooled`: one percentile of both directions together, as MedPy does.
+    Undefined, NaN, where a mask is empty.
+    """
+    if convention not in get_args(Convention):
+        raise ValueError(f"convention is {convention!r}, expected one of {_listed(Convention)}")
+    definition: Definition = "surfel" if convention == "surfel" else "edge-voxels"
+    distances = _mask_distances(reference, prediction, spacing_mm, definition)
+    if convention == "edge-voxels-pooled":
+        return pooled_hd95_from_distances(distances)
+    return hd95_from_distances(distances)
+
+
+def assd(
+    reference: ArrayLike,
+    prediction: ArrayLike,
+    *,
+    spacing_mm: Triple = ISOTROPIC_MM,
+    definition: Definition = "surfel",
+) -> float:
+    """Average symmetric surface distance, `(Σ_r d(r, P) + Σ_p d(p, R)) / (|R| + |P|)`, in mm.
+
+    Sums over both surfaces, weighed by area (`surfel`). Undefined, NaN, where a mask is empty.
+    Source: Heimann et al., IEEE TMI 2009.
+    """
+    return assd_from_distances(_mask_distances(reference, prediction, spacing_mm, definition))
+
+
+def masd(
+    reference: ArrayLike,
+    prediction: ArrayLike,
+    *,
+    spacing_mm: Triple = ISOTROPIC_MM,
+    definition: Definition = "surfel",
+) -> float:
+    """Mean average surface distance, `½ (mean_r d(r, P) + mean_p d(p, R))`, in mm.
+
+    Means weighed by area (`surfel`). Undefined, NaN, where a mask is empty. Some call it ASSD.
+    Source: Beneš and Zitová, J. Microscopy 2015.
+    """
+    return masd_from_distances(_mask_distances(reference, prediction, spacing_mm, definition))
+
+
+def nsd_from_distances(distances: SurfaceDistances, tolerance_mm: float) -> float:
+    """`nsd` at one tolerance."""
+    if not (math.isfinite(tolerance_mm) and tolerance_mm >= 0):
+        raise ValueError(f"tolerance_mm is {tolerance_mm}, expected a finite number from 0 on")
+    d = np.concatenate([distances.reference_mm, distances.prediction_mm])
+    if d.size == 0:
+        return math.nan
+    if distances.definition == "edge-voxels":
+        correct = np.count_nonzero(d.astype(np.float32) <= np.float32(tolerance_mm))
+        return float(np.float32(correct) / np.float32(d.size))
+    weights = np.concatenate([distances.reference_weights, distances.prediction_weights])
+    return float(weights[d <= tolerance_mm * (1 + ROUNDING)].sum() / weights.sum())
+
+
+def hd_from_distances(distances: SurfaceDistances) -> float:
+    """`hd`."""
+    if not distances.both_exist:
+        return math.nan
+    return float(max(distances.reference_mm.max(), distances.prediction_mm.max()))
+
+
+def hd95_from_distances(distances: SurfaceDistances) -> float:
+    """`hd95`, the larger one of the two directed percentiles."""
+    if not distances.both_exist:
+        return math.nan
+    if distances.definition == "edge-voxels":
+        directed = (distances.reference_mm, distances.prediction_mm)
+        return float(max(np.percentile(d, 95) for d in directed))
+    return max(
+        _weighed_percentile(distances.reference_mm, distances.reference_weights, 95),
+        _weighed_percentile(distances.prediction_mm, distances.prediction_weights, 95),
+    )
+
+
+def pooled_hd95_from_distances(distances: SurfaceDistances) -> float:
+    """`hd95`, one percentile of both directions together, each element counted once."""
+    if not distances.both_exist:
+        return math.nan
+    both = np.concatenate([distances.reference_mm, distances.prediction_mm])
+    return float(np.percentile(both, 95))
+
+
+def assd_from_distances(distances: SurfaceDistances) -> float:
+    """`assd`."""
+    if not distances.both_exist:
+        return math.nan
+    there = distances.reference_mm @ distances.reference_weights
+    back = distances.prediction_mm @ distances.prediction_weights
+    return float(
+        (there + back) / (distances.reference_weights.sum() + distances.prediction_weights.sum())
+    )
+
+
+def masd_from_distances(distances: SurfaceDistances) -> float:
+    """`masd`."""
+    there, back = average_distances_mm(distances)
+    return (there + back) / 2
+
+
+def average_distances_mm(distances: SurfaceDistances) -> tuple[float, float]:
+    """Mean distance from the reference to the prediction, and back; NaN for an empty mask."""
+    if not distances.both_exist:
+        return math.nan, math.nan
+    return (
+        float(np.average(distances.reference_mm, weights=distances.reference_weights)),
+        float(np.average(distances.prediction_mm, weights=distances.prediction_weights)),
+    )
+
+
+def _mask_distances(
+    reference: ArrayLike, prediction: ArrayLike, spacing_mm: Triple, definition: Definition
+) -> SurfaceDistances:
+    r, p, shape = flat_masks(reference, prediction)
+    return surface_distances(
+        mask_surface(r, shape, spacing_mm, definition=definition),
+        mask_surface(p, shape, spacing_mm, definition=definition),
+    )
+
+
+def _weighed_percentile(values: Floats, weights: Floats, percent: float) -> float:
+    """The smallest value up to which lies that share of the weight."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order])
+    place = np.searchsorted(share, share[-1] * percent / 100 * (1 - ROUNDING))
+    return float(values[order[place]])
+
+
+def _listed(choice: object) -> str:
+    return ", ".join(get_args(choice))
