@@ -9,7 +9,12 @@ from typing import Protocol, cast
 
 from segjury.errors import InputError
 
-BENCHMARKS: dict[str, str] = {"curvas-pdacvi-2025": "segjury.phantoms.pdacvi"}
+BENCHMARKS: dict[str, str] = {
+    "curvas-pdacvi-2025": "segjury.phantoms.pdacvi",
+    "curvas-2024": "segjury.phantoms.curvas24",
+    "smile-uhura-2023": "segjury.phantoms.smile",
+    "aortaseg-2024": "segjury.phantoms.aorta",
+}
 
 
 class BenchmarkWriter(Protocol):

@@ -44,16 +44,19 @@ class Organ:
 
 
 # later ones lie over earlier ones
-_ORGANS = (
+SURROUNDINGS = (
     Organ((-34, 58, 0), (15, 14, 400), MUSCLE, 2.0),  # psoas and crura
     Organ((34, 58, 0), (15, 14, 400), MUSCLE, 2.0),
     Organ((-34, 84, 0), (27, 17, 900), MUSCLE, 2.0),  # erector spinae
     Organ((34, 84, 0), (27, 17, 900), MUSCLE, 2.0),
     Organ((-80, 48, 150), (62, 52, 62), -840, 3.0),  # bases of the lungs
     Organ((80, 48, 150), (62, 52, 62), -840, 3.0),
+    Organ((110, 42, 62), (27, 42, 46), 122, 4.0),  # spleen
+)
+_ORGANS = (
+    *SURROUNDINGS,
     Organ((-94, -8, 52), (62, 82, 92), 108, 5.0),  # liver, right and left lobe
     Organ((-22, -62, 66), (58, 30, 46), 108, 4.0),
-    Organ((110, 42, 62), (27, 42, 46), 122, 4.0),  # spleen
     Organ((-63, 52, -34), (27, 23, 52), 190, 2.5),  # kidneys: cortex, then medulla and sinus
     Organ((-61, 52, -34), (18, 15, 40), 150, 3.0),
     Organ((-52, 50, -34), (13, 8, 24), -60, 3.0),
@@ -63,11 +66,11 @@ _ORGANS = (
     Organ((-62, -44, -6), (14, 21, 26), 10, 2.0),  # gallbladder
 )
 
-_STOMACH: tuple[list[Triple], list[float]] = (
+STOMACH: tuple[list[Triple], list[float]] = (
     [(72, -18, 95), (66, -42, 62), (46, -66, 32), (14, -70, 14), (-20, -58, 10), (-40, -44, 10)],
     [30, 29, 24, 19, 15, 10],
 )
-_DUODENUM: tuple[list[Triple], list[float]] = (
+DUODENUM: tuple[list[Triple], list[float]] = (
     [
         (-40, -42, 10),
         (-52, -22, 6),
@@ -79,20 +82,20 @@ _DUODENUM: tuple[list[Triple], list[float]] = (
     ],
     [10, 12, 12, 12, 9, 7.5, 10],
 )
-_COLON: tuple[tuple[list[Triple], list[float]], ...] = (
+COLON: tuple[tuple[list[Triple], list[float]], ...] = (
     ([(-104, 8, -62), (-108, 16, -95), (-108, 20, -140)], [16, 19, 19]),
     ([(-98, -40, -58), (-45, -78, -62), (20, -82, -48), (85, -62, -8)], [17, 15, 15, 14]),
     ([(112, 4, 12), (116, 24, -30), (112, 28, -80), (108, 26, -140)], [14, 13, 13, 13]),
 )
-_CAVA: tuple[list[Triple], list[float]] = (
+CAVA: tuple[list[Triple], list[float]] = (
     [(-22, 24, 190), (-24, 22, 60), (-21, 24, 0), (-18, 27, -80), (-16, 30, -170)],
     [14, 13, 11.5, 11, 10.5],
 )
-_SPLENIC_VEIN: tuple[list[Triple], list[float]] = (
+SPLENIC_VEIN: tuple[list[Triple], list[float]] = (
     [(-8, -9, 8), (10, -13, 14), (36, -8, 20), (62, 10, 28), (90, 28, 42)],
     [4.5, 4.2, 4.0, 3.8, 3.2],
 )
-_LIVER_VEINS: tuple[tuple[list[Triple], list[float]], ...] = (
+LIVER_VEINS: tuple[tuple[list[Triple], list[float]], ...] = (
     ([(-46, -12, 49), (-72, -4, 56), (-102, 8, 60)], [5, 4, 2.5]),
     ([(-46, -12, 49), (-58, -34, 62), (-50, -58, 72)], [4, 3.5, 2.5]),
     ([(-24, 16, 118), (-55, 0, 96), (-98, -22, 72)], [5, 4, 2.5]),
@@ -117,31 +120,31 @@ def render(
     noise_hu: float = 13.0,
 ) -> NDArray[np.int16]:
     """The CT: body, organs, bowel, spine, gland with its findings, vessels, noise."""
-    section, wall = _body_section(grid)
+    section, wall = body_section(grid)
     image = np.empty(grid.shape, np.float32, order="F")
     image[:] = section[:, :, None]
     for organ in _ORGANS:
-        _paint_organ(image, grid, organ, rng)
-    _paint_bowel(image, grid, rng)
-    for course in _COLON:
+        paint_organ(image, grid, organ, rng)
+    paint_bowel(image, grid, rng)
+    for course in COLON:
         gas = min(point[1] for point in course[0]) + 2.0
-        _paint_hollow(image, grid, course, rng, gas_above_mm=gas)
-    _paint_hollow(image, grid, _STOMACH, rng, gas_above_mm=-76)
-    _paint_hollow(image, grid, _DUODENUM, rng, gas_above_mm=-48)
+        paint_hollow(image, grid, course, rng, gas_above_mm=gas)
+    paint_hollow(image, grid, STOMACH, rng, gas_above_mm=-76)
+    paint_hollow(image, grid, DUODENUM, rng, gas_above_mm=-48)
     image[wall] = section[wall][:, None]  # no organ grows through it
-    _paint_spine(image, grid)
-    _paint_ribs(image, grid)
-    _paint_course(image, grid, curve(*_CAVA), CAVAL)
-    for course in _LIVER_VEINS:
-        _paint_course(image, grid, curve(*course), VEIN)
+    paint_spine(image, grid)
+    paint_ribs(image, grid)
+    paint_course(image, grid, curve(*CAVA), CAVAL)
+    for course in LIVER_VEINS:
+        paint_course(image, grid, curve(*course), VEIN)
     _paint_pancreas(image, grid, findings, rng)
-    _paint_course(image, grid, curve(*_SPLENIC_VEIN), VEIN)
+    paint_course(image, grid, curve(*SPLENIC_VEIN), VEIN)
     for name, (points, radii) in anatomy.vessels.items():
-        _paint_course(image, grid, (points, radii), VEIN if name in ("PORTA", "SMV") else ARTERY)
-    return _with_noise(image, noise_hu, rng)
+        paint_course(image, grid, (points, radii), VEIN if name in ("PORTA", "SMV") else ARTERY)
+    return with_noise(image, noise_hu, rng)
 
 
-def _body_section(grid: Grid) -> tuple[Field, NDArray[np.bool_]]:
+def body_section(grid: Grid) -> tuple[Field, NDArray[np.bool_]]:
     """Air, skin, fat, abdominal wall and visceral fat, alike on all slices; all but the last."""
     x, y, _ = axes_mm(grid)
     u = (x - _BODY_CENTRE_MM[0]) / _BODY_SEMI_AXES_MM[0]
@@ -162,14 +165,15 @@ def _body_section(grid: Grid) -> tuple[Field, NDArray[np.bool_]]:
     return section, depth < fat + 8
 
 
-def _blend(image: Field, box: Box, grid: Grid, phi_mm: Field, hu: float | Field) -> None:
+def blend(image: Field, box: Box, grid: Grid, phi_mm: Field, hu: float | Field) -> None:
     """Lay a body over the image, with an edge one voxel soft."""
     edge = np.float32(min(grid.spacing_mm))
     weight = np.clip(phi_mm / edge + np.float32(0.5), 0, 1)
     image[box] += weight * (hu - image[box])
 
 
-def _paint_organ(image: Field, grid: Grid, organ: Organ, rng: np.random.Generator) -> None:
+def paint_organ(image: Field, grid: Grid, organ: Organ, rng: np.random.Generator) -> None:
+    """An ellipsoid, a little moved and scaled."""
     centre = np.array(organ.centre_mm) + rng.normal(0, 2.0, 3)
     semi = np.array(organ.semi_axes_mm) * rng.uniform(0.95, 1.05, 3)
     part_rng = np.random.default_rng(rng.integers(2**63))  # one draw, whatever the crop
@@ -180,21 +184,22 @@ def _paint_organ(image: Field, grid: Grid, organ: Organ, rng: np.random.Generato
     part = subgrid(grid, box)
     phi = ellipsoid_mm(part, centre.tolist(), semi.tolist())
     phi += np.float32(organ.waves_mm) * smooth_noise(part, 45.0, part_rng)
-    _blend(image, box, grid, phi, organ.hu)
+    blend(image, box, grid, phi, organ.hu)
 
 
-def _paint_course(
+def paint_course(
     image: Field, grid: Grid, course: tuple[Points, Points], hu: float, *, grow_mm: float = 0.0
 ) -> None:
+    """A tube along points with radii."""
     points, radii = course[0], course[1] + grow_mm
     margin = radii.max() + 2
     box = box_between(grid, points.min(axis=0) - margin, points.max(axis=0) + margin)
     if not is_empty(box):
         phi = tube_mm(subgrid(grid, box), points, radii, reach_mm=2.0)
-        _blend(image, box, grid, phi, hu)
+        blend(image, box, grid, phi, hu)
 
 
-def _paint_hollow(
+def paint_hollow(
     image: Field,
     grid: Grid,
     course: tuple[list[Triple], list[float]],
@@ -213,14 +218,14 @@ def _paint_hollow(
     part = subgrid(grid, box)
     phi = tube_mm(part, points, radii, reach_mm=4.0)
     phi += np.float32(1.5) * smooth_noise(part, 16.0, part_rng)
-    _blend(image, box, grid, phi, 78.0)
+    blend(image, box, grid, phi, 78.0)
     lumen = phi - np.float32(3.0)
-    _blend(image, box, grid, lumen, 18.0)
+    blend(image, box, grid, lumen, 18.0)
     gas = np.minimum(lumen, np.float32(gas_above_mm) - axes_mm(part)[1])
-    _blend(image, box, grid, gas, -930.0)
+    blend(image, box, grid, gas, -930.0)
 
 
-def _paint_bowel(image: Field, grid: Grid, rng: np.random.Generator) -> None:
+def paint_bowel(image: Field, grid: Grid, rng: np.random.Generator) -> None:
     """Loops of jejunum and colon in front and below, each fluid or with gas on top."""
     for number in range(22):
         corner = (25, -62, -70) if number < 8 else (-85, -70, -130)  # jejunum lies on the left
@@ -228,10 +233,11 @@ def _paint_bowel(image: Field, grid: Grid, rng: np.random.Generator) -> None:
         course = [_point(low + rng.normal(0, size, 3)) for size in (1, 14, 18)]
         radius = rng.uniform(8, 13)
         gas = low[1] - rng.uniform(-2, 14)
-        _paint_hollow(image, grid, (course, [radius] * 3), rng, gas_above_mm=gas)
+        paint_hollow(image, grid, (course, [radius] * 3), rng, gas_above_mm=gas)
 
 
-def _paint_spine(image: Field, grid: Grid) -> None:
+def paint_spine(image: Field, grid: Grid) -> None:
+    """Vertebrae and discs."""
     low, high = grid.origin_mm[2], grid.origin_mm[2] + grid.shape[2] * grid.spacing_mm[2]
     for number in range(int(np.floor(low / 34)) - 1, int(np.ceil(high / 34)) + 2):
         z = 34.0 * number
@@ -241,8 +247,8 @@ def _paint_spine(image: Field, grid: Grid) -> None:
         _paint_block(image, grid, (0, 92, z - 4), (4, 17, 9), 420.0)  # spinous process
         _paint_block(image, grid, (-24, 76, z), (18, 5, 7), 420.0)  # transverse processes
         _paint_block(image, grid, (24, 76, z), (18, 5, 7), 420.0)
-    _paint_course(image, grid, _straight(0, 77, low, high, 12.5), 400.0)
-    _paint_course(image, grid, _straight(0, 77, low, high, 8.5), 32.0)
+    paint_course(image, grid, _straight(0, 77, low, high, 12.5), 400.0)
+    paint_course(image, grid, _straight(0, 77, low, high, 8.5), 32.0)
 
 
 def _paint_block(image: Field, grid: Grid, centre: Triple, semi: Triple, hu: float) -> None:
@@ -253,10 +259,10 @@ def _paint_block(image: Field, grid: Grid, centre: Triple, semi: Triple, hu: flo
     axes = axes_mm(subgrid(grid, box))
     level = sum(((u - c) / s) ** 4 for u, c, s in zip(axes, centre, semi, strict=True))
     phi = np.asarray((1 - np.sqrt(np.sqrt(level))) * min(semi), np.float32)
-    _blend(image, box, grid, phi, hu)
+    blend(image, box, grid, phi, hu)
 
 
-def _paint_ribs(image: Field, grid: Grid) -> None:
+def paint_ribs(image: Field, grid: Grid) -> None:
     """Ribs run round the wall from the spine to the front, sinking as they go."""
     turn = np.radians(np.linspace(70, -25, 24))
     reach = np.array(_BODY_SEMI_AXES_MM) - 24
@@ -266,18 +272,18 @@ def _paint_ribs(image: Field, grid: Grid) -> None:
             y = _BODY_CENTRE_MM[1] + reach[1] * np.sin(turn)
             z = top - 0.55 * np.degrees(turn[0] - turn)
             points = np.stack([x, y, z], axis=1)
-            _paint_course(image, grid, (points, np.full(len(points), 5.0)), BONE * 0.8)
-            _paint_course(image, grid, (points, np.full(len(points), 3.0)), MARROW)
+            paint_course(image, grid, (points, np.full(len(points), 5.0)), BONE * 0.8)
+            paint_course(image, grid, (points, np.full(len(points), 3.0)), MARROW)
 
 
 def _paint_pancreas(image: Field, grid: Grid, findings: Findings, rng: np.random.Generator) -> None:
     part = subgrid(grid, findings.box)
     texture = np.float32(7) * smooth_noise(part, 5.0, rng)
     hu = PANCREAS + texture - (PANCREAS - LESION) * findings.darkness
-    _blend(image, findings.box, grid, findings.pancreas_mm, hu)
+    blend(image, findings.box, grid, findings.pancreas_mm, hu)
 
 
-def _with_noise(image: Field, noise_hu: float, rng: np.random.Generator) -> NDArray[np.int16]:
+def with_noise(image: Field, noise_hu: float, rng: np.random.Generator) -> NDArray[np.int16]:
     """Noise with the short grain of a soft-tissue kernel, slab by slab."""
     width, height, depth = image.shape
     result = np.empty(image.shape, np.int16, order="F")

@@ -12,7 +12,7 @@ such a benchmark; they are no evidence about real methods.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from segjury.phantoms.case import PhantomCase
+from segjury.phantoms.casting import cast_of
 from segjury.phantoms.fields import Field, smooth_noise, subgrid
 from segjury.phantoms.raters import Mask
 from segjury.volume import Grid
@@ -112,13 +113,7 @@ CHARACTERS = (
 
 def line_up(count: int) -> list[Character]:
     """The first `count` characters; beyond six, further ones named `Calibrated-2` and so on."""
-    rounds = [divmod(number, len(CHARACTERS)) for number in range(count)]
-    return [
-        replace(CHARACTERS[which], name=f"{CHARACTERS[which].name}-{again + 1}")
-        if again
-        else CHARACTERS[which]
-        for again, which in rounds
-    ]
+    return cast_of(CHARACTERS, count)
 
 
 def simulate_method(
