@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,3 +48,12 @@ def write_reference(case: GoldenCase, folder: Path, *, suffix: str = ".nii.gz") 
 def write_prediction(case: GoldenCase, folder: Path, *, suffix: str = ".nii.gz") -> None:
     write_volume(folder / f"segmentation{suffix}", Volume(case.arrays["binary"], case.grid))
     write_volume(folder / f"probability{suffix}", Volume(case.arrays["probability"], case.grid))
+
+
+def evaluate_files(protocol: str, folder: Path, *options: str) -> Path:
+    """Run the program on `folder`/reference and `folder`/predictions; the folder of its tables."""
+    command = [sys.executable, "-m", "segjury", "evaluate", protocol, "--jobs", "2"]
+    command += ["--reference", str(folder / "reference"), "--out", str(folder / "out")]
+    command += ["--predictions", str(folder / "predictions"), *options]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder / "out"

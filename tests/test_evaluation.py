@@ -17,13 +17,13 @@ import pytest
 from scipy import ndimage
 
 import segjury
-from segjury import scoring
 from segjury.case import Structure
 from segjury.files import write_volume
 from segjury.metrics import thr_dsc
 from segjury.metrics.contact import contact_angles
 from segjury.protocols import protocol_text
 from segjury.ranking import leaderboard, readings
+from segjury.scoring.scores import LABEL_SCORERS
 from segjury.volume import Volume
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 
@@ -332,10 +332,10 @@ def test_wrong_options_are_one_line(bench, options, message):
 
 
 def test_a_fault_of_ours_neither_stops_the_others_nor_punishes_the_method(prepared, monkeypatch):
-    def broken(_comparison, _use, _reading):
+    def broken(_comparison, _label, _use, _reading):
         raise RuntimeError("a bug")
 
-    monkeypatch.setitem(scoring.SCORERS, "crps", broken)
+    monkeypatch.setitem(LABEL_SCORERS, "crps", broken)
     folders = {"reference": prepared / "reference", "predictions": prepared / "predictions"}
     table = segjury.evaluate(PROTOCOL, **folders, methods=["TeamA"])
     assert set(table["status"]) == {"failed"}

@@ -7,15 +7,9 @@ import pandas as pd
 import pytest
 
 from segjury.errors import InputError
+from segjury.metrics import READINGS
 from segjury.protocols import load_protocol
-from segjury.ranking import (
-    cohorts,
-    comparable_readings,
-    leaderboard,
-    notes,
-    protocol_ranking,
-    readings,
-)
+from segjury.ranking import Rules, cohorts, leaderboard, notes, readings
 from segjury.table import COLUMNS, read_scores
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -137,9 +131,9 @@ def test_only_readings_with_the_same_metrics_are_compared():
     both = pd.concat([corrected, long_table(rows[:1], reading="released")])
     undefined = long_table([("A", "1", "dsc", np.nan)], reading="published")
     both = pd.concat([both, undefined])  # it has the metric, if no value
-    assert comparable_readings(both, leaderboard(both)) == ["published", "released"]
-    beside = leaderboard(both, metrics=["contact_angle"])
-    assert comparable_readings(both, beside) == []
+    assert Rules().other_readings(both, leaderboard(both)) == ["published", "released"]
+    beside = Rules(metrics=("contact_angle",))
+    assert beside.other_readings(both, beside.leaderboard(both)) == []
 
 
 def test_what_stands_beside_the_ranking_is_not_ranked():
@@ -151,14 +145,87 @@ def test_what_stands_beside_the_ranking_is_not_ranked():
 def test_the_protocol_of_a_run_says_what_is_ranked_and_how():
     protocol = load_protocol("curvas-pdacvi-2025")
     run = {"protocol": {"definition": protocol.model_dump(mode="json")}}
-    assert protocol_ranking(run) == (("dsc", "thr_dsc", "mr_ece", "crps", "vi"), "mean")
+    rules = Rules.of_run(run)
+    assert set(rules.by_reading) == set(READINGS)
+    assert rules.by_reading["released"] == ("dsc", "thr_dsc", "mr_ece", "crps", "vi")
+    assert (rules.scheme, rules.aggregate) == ("mean-of-metric-ranks", "mean")
     run["protocol"]["definition"]["ranking"]["aggregate"] = "median"
-    assert protocol_ranking(run)[1] == "median"
+    assert Rules.of_run(run).aggregate == "median"
     for nothing in (None, {}, {"protocol": None}, {"protocol": {"definition": []}}):
-        assert protocol_ranking(nothing) == (None, "mean")
+        assert Rules.of_run(nothing) == Rules()
 
 
-# ---- the table -----------------------------------------------------------------------------
+def test_a_metric_may_count_in_some_readings_only():
+    protocol = load_protocol("smile-uhura-2023")
+    rules = Rules.of_run({"protocol": {"definition": protocol.model_dump(mode="json")}})
+    five = ("dice", "jaccard", "volsim", "mi", "bavd")
+    assert rules.by_reading["released"] == rules.by_reading["published"] == five
+    assert "mi" not in rules.by_reading["corrected"]
+    assert {"cldice", "betti", "small_recall"} <= set(rules.by_reading["corrected"])
+    rows = [("A", "1", name, 0.5) for name in (*five, "cldice", "betti", "small_recall")]
+    table = pd.concat(
+        [long_table(rows, reading="corrected"), long_table(rows[:5], reading="released")]
+    )
+    board = rules.leaderboard(table)
+    assert "mi" not in board.values
+    assert rules.other_readings(table, board) == ["released"]
+    assert tuple(rules.leaderboard(table, reading="released").values) == five
+
+
+def test_a_value_for_the_case_is_ranked_and_not_its_structures():
+    rows = [("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)]
+    organs = [("A", "1", "dsc", 0.1), ("B", "1", "dsc", 0.2)]
+    table = pd.concat([long_table(rows), long_table(organs).assign(structure="liver")])
+    assert list(leaderboard(table).values.columns) == ["dsc"]
+    assert leaderboard(table).position["A"] == 1
+
+
+def test_ranks_on_each_case_first_by_hand():
+    values = {"A": (0.9, 0.9, 0.0), "B": (0.8, 0.8, 0.9), "C": (0.7, 0.7, 0.8)}
+    rows = [(m, str(c), "dsc", v) for m, cases in values.items() for c, v in enumerate(cases)]
+    by_case = leaderboard(long_table(rows), scheme="rank-then-aggregate")
+    assert by_case.mean_rank.to_dict() == {"A": 5 / 3, "B": 5 / 3, "C": 8 / 3}
+    assert list(leaderboard(long_table(rows)).position.index) == ["B", "C", "A"]
+
+
+def test_a_missing_case_ranks_as_low_as_there_are_methods():
+    rows = [(m, "1", "dsc", v) for m, v in (("A", 0.9), ("B", 0.0), ("C", 0.0), ("D", 0.0))]
+    table = long_table(rows)
+    table.loc[table["method"].isin(["C", "D"]), "status"] = "missing"
+    board = leaderboard(table, scheme="rank-then-aggregate")
+    assert board.mean_rank.to_dict() == {
+        "A": 1,
+        "B": 3,
+        "C": 4,
+        "D": 4,
+    }  # B ties at 0, but is there
+
+
+def test_metrics_with_fewer_cases_weigh_less_when_ranks_come_first():
+    rows = [(m, str(c), "dsc", v) for m, v in (("A", 0.9), ("B", 0.8)) for c in range(3)]
+    rows += [("A", "0", "nsd", 0.1), ("B", "0", "nsd", 0.2)]
+    board = leaderboard(long_table(rows), scheme="rank-then-aggregate")
+    assert board.mean_rank.to_dict() == {"A": (1 * 3 + 2) / 4, "B": (2 * 3 + 1) / 4}
+
+
+def test_medians_of_a_published_table_are_ranked_and_their_spread_is_not(tmp_path):
+    text = "method,dice_median,dice_iqr,bavd_median,bavd_iqr\nA,0.8,0.1,0.5,9\nB,0.7,0.2,0.9,1\n"
+    board = leaderboard(read_scores(write(tmp_path / "medians.csv", text)))
+    assert board.values.to_dict("index") == {
+        "A": {"dice": 0.8, "bavd": 0.5},
+        "B": {"dice": 0.7, "bavd": 0.9},
+    }
+
+
+def test_curvas_2024_comes_out_in_the_published_order():
+    table = read_scores(PUBLISHED / "curvas_2024_test.csv")
+    printed = pd.read_csv(PUBLISHED / "curvas_2024_test.csv").set_index("method")
+    board = leaderboard(table)
+    assert list(board.position.index) == list(printed.sort_values("final_position").index)
+    assert board.position.to_dict() == printed["final_position"].to_dict()
+    for metric in ("dsc_percent", "confidence_percent", "ece_e3", "crps_cm3"):
+        name = metric.rsplit("_", 1)[0]
+        assert board.ranks[name].to_dict() == printed[f"rank_{metric}"].to_dict()
 
 
 def write(path, text):

@@ -18,9 +18,8 @@ from matplotlib.figure import Figure
 
 from segjury.figures import Illustration, save_figure
 from segjury.metrics import METRICS
-from segjury.ranking import leaderboard
+from segjury.ranking import Rules, leaderboard
 from segjury.report import write_report
-from segjury.report.content import Ranking
 from segjury.report.summary import summary
 from segjury.table import read_scores
 from tests.test_figures import ODD_NAMES, make_scores
@@ -414,7 +413,7 @@ def test_a_table_of_another_tool(tmp_path: Path) -> None:
     out = write_report(
         read_scores(tmp_path / "other.csv"),
         tmp_path / "r.html",
-        ranking=Ranking(directions={"speed": "lower"}),
+        rules=Rules(directions={"speed": "lower"}),
     )[0]
     page = parse(out)
     rows = body(next(iter(boards(page).values())))

@@ -14,9 +14,11 @@ from segjury.consensus import RaterPatterns, staple
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
+from segjury.metrics.lee import Thinning, thin_voxels
 from segjury.metrics.moments import Moments
 from segjury.metrics.overlap import mean_pairwise_dsc
 from segjury.metrics.surface import Definition, Surface, mask_surface
+from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
 from segjury.volume import Box, Grid, Triple, Volume, flat
 
 R = TypeVar("R")
@@ -156,6 +158,27 @@ class ReferenceCase:
         return self._once(
             ("moments", label),
             lambda: Moments.of_voxels(self.consensus.voxels(label), self.grid.shape),
+        )
+
+    def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
+        """Flat indices of the centreline of a label of the consensus."""
+        return self._once(
+            ("skeleton", label, thinning),
+            lambda: thin_voxels(self.consensus.voxels(label), self.grid.shape, thinning),
+        )
+
+    def centreline(self, label: int) -> Centreline:
+        """Centreline and calibre of a label of the consensus."""
+        return self._once(
+            ("centreline", label),
+            lambda: centreline_of(self.consensus.voxels(label), self.grid.shape),
+        )
+
+    def betti(self, label: int) -> BettiNumbers:
+        """Betti numbers of a label of the consensus."""
+        return self._once(
+            ("betti", label),
+            lambda: betti_from_voxels(self.consensus.voxels(label), self.grid.shape),
         )
 
     def spacing(self, unit: LengthUnit) -> Triple:

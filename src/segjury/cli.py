@@ -317,6 +317,7 @@ def rank(
     """Rank the methods by the mean of their metric ranks and print the leaderboard."""
     from segjury import ranking
     from segjury.console import print_leaderboard, terminal
+    from segjury.protocols.protocol import Scheme
     from segjury.table import read_run, read_scores, write_csv
 
     table = read_scores(scores)
@@ -325,9 +326,10 @@ def rank(
         metrics=tuple(_names(metrics) or ()) or None,
         by_reading=usual.by_reading,
         directions=_directions(higher, lower),
-        scheme=_choice("scheme", scheme or usual.scheme, get_args(ranking.Scheme)),
+        scheme=_choice("scheme", scheme or usual.scheme, get_args(Scheme)),
         aggregate=_choice("aggregate", aggregate or usual.aggregate, get_args(ranking.Aggregate)),
         missing=_choice("missing", missing, get_args(ranking.MissingPolicy)),
+        remarks=usual.remarks,
     )
     first = rules.leaderboard(table, reading=reading, cohort=cohort)
     others = [
@@ -335,7 +337,8 @@ def rank(
         for name in rules.other_readings(table, first)
     ]
     print_leaderboard(first, others, cohort)
-    for note in ranking.notes(table, first.reading, cohort):
+    notes = ranking.notes(table, first.reading, cohort)
+    for note in (*notes, *rules.remarks.get(first.reading, ())):
         print(f"note: {note}")
     if out is not None:
         write_csv(first.table(), out / "leaderboard.csv")
@@ -426,6 +429,47 @@ def ensemble(
         print(f"warning: {note}", file=sys.stderr)
     print(f"{made.name}: {voting} of {', '.join(made.methods)}")
     rank(scores)
+
+
+@app.command(epilog="Example: [cyan]segjury vessels mask.nii.gz --out vessels[/]")
+def vessels(
+    masks: Annotated[list[Path], typer.Argument(metavar="MASK...", help="Masks of vessels.")],
+    label: Annotated[
+        int | None, typer.Option(min=1, help="Label to measure.", show_default="every one, as one")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for vessels.csv, branches.csv and radii.csv.")
+    ] = None,
+) -> None:
+    """Measure the vessels in masks: length, radii, tortuosity, branching, fractal dimension.
+
+    Everything is measured along the centreline, in mm. The tables have one line per mask, per
+    branch, and per voxel of the centreline.
+    """
+    from segjury.console import plain_table, progress_bar, terminal
+    from segjury.files import read_mask
+    from segjury.table import write_csv
+    from segjury.vessels import morphometrics_from_voxels, tables
+
+    found = {}
+    with progress_bar() as progress:
+        bar = progress.add_task("measuring", total=len(masks))
+        for path in masks:
+            mask = read_mask(path, labels=range(1, 256))
+            voxels = mask.voxels if label is None else mask.where(label)
+            found[str(path)] = morphometrics_from_voxels(
+                voxels, mask.grid.shape, spacing_mm=mask.grid.spacing_mm
+            )
+            progress.advance(bar)
+    summary, branches, radii = tables(found)
+    shown = plain_table("", *(Path(name).name for name in found))
+    for quantity in summary.columns[1:]:
+        shown.add_row(quantity, *(f"{value:.6g}" for value in summary[quantity]))
+    terminal().print(shown)
+    if out is not None:
+        for name, table in (("vessels", summary), ("branches", branches), ("radii", radii)):
+            write_csv(table, out / f"{name}.csv")
+        terminal(stderr=True).print(f"written: {out / 'vessels.csv'}", highlight=False)
 
 
 # ---- options ------------------------------------------------------------------------------

@@ -17,8 +17,10 @@ from segjury.case import LengthUnit, PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
 from segjury.metrics import calibration, distances, invasion, surface
 from segjury.metrics.confusion import Confusion
+from segjury.metrics.lee import Thinning, thin_voxels
 from segjury.metrics.metric import Reading
 from segjury.metrics.moments import Moments
+from segjury.metrics.topology import BettiNumbers, betti_from_voxels
 from segjury.volume import Box, Volume, bounding_box, flat, intersection, joined_spans
 
 R = TypeVar("R")
@@ -209,6 +211,20 @@ class Comparison:
     def moments(self, label: int) -> Moments:
         """Centre and extent of the predicted mask of a label."""
         return Moments.of_voxels(self.prediction.of(label), self.reference.grid.shape)
+
+    def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
+        """Flat indices of the centreline of the predicted mask of a label."""
+        return self._once(
+            ("skeleton", label, thinning),
+            lambda: thin_voxels(self.prediction.of(label), self.reference.grid.shape, thinning),
+        )
+
+    def betti(self, label: int) -> BettiNumbers:
+        """Betti numbers of the predicted mask of a label."""
+        return self._once(
+            ("betti", label),
+            lambda: betti_from_voxels(self.prediction.of(label), self.reference.grid.shape),
+        )
 
     # ---- contact ---------------------------------------------------------------------------
 

@@ -68,9 +68,9 @@ def with_efficiency(
 
     def rows(result: Result) -> list[Row]:
         cost = costs.get((result.method, result.case), math.nan)
-        status: Status = "missing" if math.isnan(cost) or result.problem else "ok"
+        status: Status = "missing" if result.problem else "undefined" if math.isnan(cost) else "ok"
         detail = ""
-        if status == "missing":
+        if status != "ok":
             worst = use.worst if isinstance(use.worst, float) else dearest.get(result.case)
             cost = math.nan if worst is None else worst
             detail = result.problem or f"the efficiency table has no {metric} of it"

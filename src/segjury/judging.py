@@ -76,7 +76,8 @@ def _scored_row(
 ) -> Row:
     value, note = found.measured.value, found.measured.note
     undefined = math.isnan(value)
-    if undefined and (found.measured.fault or protocol.policy.undefined == "worst"):
+    policy = use.undefined or protocol.policy.undefined
+    if undefined and (found.measured.fault or policy == "worst"):
         value = scoring.worst_value(use, reference.grid)
     if note and not undefined:
         note = f"warning: {note}"

@@ -8,16 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS
 from segjury.metrics.metric import Direction
+from segjury.protocols import Protocol
+from segjury.protocols.protocol import Scheme
 
 SIGNIFICANT_DIGITS = 12
 READING_ORDER = ("corrected", "published", "released")
 Aggregate = Literal["mean", "median"]
 MissingPolicy = Literal["error", "exclude"]
-Scheme = Literal["mean-of-metric-ranks", "rank-then-aggregate"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Rules:
     """How methods are ranked; as the options of `leaderboard`.
 
     `metrics` are those that count, whatever the reading; where they are not given, the protocol's
-    `by_reading` decide.
+    `by_reading` decide. `remarks` say, per reading, how metrics were measured.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -62,6 +64,7 @@ class Rules:
     scheme: Scheme = "mean-of-metric-ranks"
     aggregate: Aggregate = "mean"
     missing: MissingPolicy = "error"
+    remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def leaderboard(
         self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
@@ -94,27 +97,20 @@ class Rules:
     def of_run(cls, run: Mapping[str, Any] | None) -> Rules:
         """The rules of a run's protocol; the defaults where no run tells."""
         try:
-            definition = (run or {})["protocol"]["definition"]
-            uses, how = definition["metrics"], definition["ranking"]
-            return cls(
-                by_reading={r: _ranked_in(uses, r) for r in READINGS if _ranked_in(uses, r)},
-                scheme="rank-then-aggregate"
-                if how["scheme"] == "rank-then-aggregate"
-                else "mean-of-metric-ranks",
-                aggregate="median" if how["aggregate"] == "median" else "mean",
-            )
-        except (KeyError, TypeError):
+            protocol = Protocol.model_validate((run or {})["protocol"]["definition"])
+        except (KeyError, TypeError, ValidationError):
             return cls()
-
-
-def _ranked_in(uses: list[dict[str, Any]], reading: str) -> tuple[str, ...]:
-    """The metrics of a protocol's definition that count in a reading."""
-    return tuple(
-        str(use["name"])
-        for use in uses
-        if reading in use["readings"]
-        and (reading in use["ranked"] if isinstance(use["ranked"], list) else use["ranked"])
-    )
+        return cls(
+            by_reading={r: names for r in READINGS if (names := protocol.ranked_metrics(r))},
+            scheme=protocol.ranking.scheme,
+            aggregate=protocol.ranking.aggregate,
+            remarks={
+                r: tuple(
+                    f"{use.name}: {use.remark(r)}" for use in protocol.uses(r) if use.remark(r)
+                )
+                for r in READINGS
+            },
+        )
 
 
 def readings(scores: pd.DataFrame) -> list[str]:

@@ -1,20 +1,22 @@
-"""Calibration against each rater: MR-ECE."""
+"""Calibration against each rater: ECE over all classes, and MR-ECE near a lesion."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.consensus import RaterPatterns, pack
+from segjury.consensus import pack
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
-from segjury.volume import Box, bounding_box
+from segjury.volume import Box, Span, bounding_box, flat
 
 BINS = 50
 PADDING_VOXELS = 20
 SMALLEST = np.float32(1e-8)  # the released code's lower limit of a class probability
+LARGEST_FLOAT32_COUNT = 2**24  # a float32 sum of ones goes no further
 
 MR_ECE = Metric(
     name="mr_ece",
@@ -26,6 +28,41 @@ MR_ECE = Metric(
     symmetric=False,
     needs_probability=True,
 )
+ECE = Metric(
+    name="ece",
+    title="ECE",
+    summary="Expected calibration error of all classes against each rater, mean over raters.",
+    direction="lower",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=False,
+    scope="case",
+    needs_probability=True,
+)
+
+
+def ece(
+    raters: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    bins: int = BINS,
+    reading: Reading = "corrected",
+) -> float:
+    """Top-label ECE over several classes and the whole image, averaged over the raters.
+
+    `raters` are label maps (raters, x, y, z) with labels 0 to C, `probabilities` the maps of
+    labels 1 to C, (C, x, y, z); the background has the rest, `1 - sum p`. See `mr_ece` for bins
+    and readings. Source: CURVAS 2024.
+    """
+    check_reading(reading)
+    labels, maps = np.asarray(raters), [np.asarray(p) for p in np.asarray(probabilities)]
+    for p in maps:
+        check_shapes(labels, probability=p)
+    patterns = pack(labels, n_labels=len(maps) + 1)
+    histogram = calibration_histogram(
+        flat(patterns.codes), [flat(p) for p in maps], patterns.n_codes, bins=bins, reading=reading
+    )
+    return float(np.mean(ece_per_rater(histogram, patterns.labels, reading=reading)))
 
 
 def mr_ece(
@@ -41,7 +78,7 @@ def mr_ece(
     `ECE_k = sum_b |hits_b - confidence_b| / n` over confidence bins `[j/bins, (j+1)/bins)`, inside
     the raters' union box widened by `padding_voxels` (one less at the upper end, as released).
     `corrected` and `published`: float64, the last bin closed at 1, box clipped to the volume.
-    `released`: float32 probabilities and bin edges, confidence 1 in a bin of its own, and a
+    `released`: float32 probabilities, bin edges and sums, confidence 1 in a bin of its own, and a
     negative start of the box counts from the far end, as the organisers' slicing does.
     NaN where the box is empty or no rater marks anything. Source: CURVAS-PDACVI 6.3.
     """
@@ -49,11 +86,14 @@ def mr_ece(
     masks, p = np.asarray(raters, bool), np.asarray(probability)
     check_shapes(masks, probability=p)
     patterns = pack(masks)
-    around = scored_box(patterns, padding_voxels)
+    around = scored_box(patterns.voxels, p.shape, padding_voxels)
     if around is None:
         return float("nan")
-    histogram = calibration_histogram(patterns, p, around.of(reading), bins=bins, reading=reading)
-    return float(np.mean(ece_per_rater(histogram, patterns.marked())))
+    box = around.of(reading)
+    histogram = calibration_histogram(
+        flat(patterns.codes[box]), [flat(p[box])], patterns.n_codes, bins=bins, reading=reading
+    )
+    return float(np.mean(ece_per_rater(histogram, patterns.labels, reading=reading)))
 
 
 @dataclass(frozen=True)
@@ -69,14 +109,16 @@ class ScoredBox:
         return self.released if reading == "released" else self.clipped
 
 
-def scored_box(patterns: RaterPatterns, padding_voxels: int = PADDING_VOXELS) -> ScoredBox | None:
-    """Box around the raters' marks from `min - padding` up to, not with, `max + padding`."""
-    box = bounding_box(patterns.voxels, patterns.codes.shape)
+def scored_box(
+    voxels: NDArray[np.int64], shape: tuple[int, int, int], padding_voxels: int = PADDING_VOXELS
+) -> ScoredBox | None:
+    """Box around marked voxels from `min - padding` up to, not with, `max + padding`."""
+    box = bounding_box(voxels, shape)
     if box is None:
         return None
     x, y, z = (slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box)
     clipped_x, clipped_y, clipped_z = (slice(max(s.start, 0), s.stop) for s in (x, y, z))
-    wraps = any(-n < s.start < 0 for s, n in zip((x, y, z), patterns.codes.shape, strict=True))
+    wraps = any(-n < s.start < 0 for s, n in zip((x, y, z), shape, strict=True))
     return ScoredBox((x, y, z), (clipped_x, clipped_y, clipped_z), wraps)
 
 
@@ -89,42 +131,51 @@ class CalibrationHistogram:
 
 
 def calibration_histogram(
-    patterns: RaterPatterns,
-    probability: NDArray[Any],
-    box: Box,
+    codes: NDArray[Any],
+    probabilities: Sequence[NDArray[Any]],
+    n_codes: int,
     *,
     bins: int = BINS,
     reading: Reading = "corrected",
+    spans: Iterable[Span] | None = None,
 ) -> CalibrationHistogram:
-    """Count the box once for all raters; voxels with p = 0 are one number per pattern."""
-    codes = patterns.codes[box].reshape(-1, order="F")
-    p = probability[box].reshape(-1, order="F")
-    uncertain = np.flatnonzero(p)
-    shape = (patterns.n_codes, 2, bins + 1)
-    confidence, label = _top_label(p[uncertain], reading)
-    index = _bin(confidence, bins, reading)
-    cell = np.ravel_multi_index((codes[uncertain].astype(np.intp), label, index), shape)
-    voxels = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
-    total = np.bincount(index, weights=confidence, minlength=bins + 1).astype(np.float64)
-    certain = np.bincount(codes, minlength=patterns.n_codes) - voxels.sum(axis=(1, 2))
+    """Count flat voxels once for all raters; those where every map is 0 are one number.
+
+    Looks only at `spans`, where it is known that the maps are 0 elsewhere.
+    """
+    shape = (n_codes, len(probabilities) + 1, bins + 1)
+    voxels = np.zeros(shape, np.int64)
+    total = np.zeros(bins + 1, np.float32 if reading == "released" else np.float64)
+    for start, stop in [(0, codes.size)] if spans is None else spans:
+        maps = [p[start:stop] for p in probabilities]
+        uncertain = np.flatnonzero(np.logical_or.reduce([p != 0 for p in maps]))
+        confidence, label = _top_label([p[uncertain] for p in maps], reading)
+        index = _bin(confidence, bins, reading)
+        pattern = codes[start:stop][uncertain].astype(np.intp)
+        cells = np.ravel_multi_index((pattern, label, index), shape)
+        voxels += np.bincount(cells, minlength=voxels.size).reshape(shape)
+        _add(total, index, confidence)
+    certain = np.bincount(codes, minlength=n_codes) - voxels.sum(axis=(1, 2))
     one = _bin(np.ones(1), bins, reading)[0]
     voxels[:, 0, one] += certain
-    total[one] += certain.sum()
-    return CalibrationHistogram(voxels, total)
+    confidence_sum = total.astype(np.float64)
+    confidence_sum[one] += certain.sum()
+    return CalibrationHistogram(voxels, confidence_sum)
 
 
-def _top_label(p: NDArray[Any], reading: Reading) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Confidence of the likelier class, and that class; a tie predicts background."""
+def _top_label(
+    maps: Sequence[NDArray[Any]], reading: Reading
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Confidence of the likeliest class, and that class; among equals the first, background."""
+    precision = np.float32 if reading == "released" else np.float64
+    foreground = np.stack([p.astype(precision) for p in maps])
+    background = np.maximum(precision(1) - foreground.sum(axis=0), precision(0))
+    classes = np.concatenate([background[None], foreground])
     if reading == "released":
-        foreground = np.maximum(p.astype(np.float32), SMALLEST)
-        background = np.maximum(np.float32(1) - p.astype(np.float32), SMALLEST)
-        total = background + foreground
-        foreground, background = foreground / total, background / total
-    else:
-        foreground = p.astype(np.float64)
-        background = 1 - foreground
-    label = (foreground > background).astype(np.intp)
-    return np.maximum(foreground, background), label
+        classes = np.maximum(classes, SMALLEST)
+        classes /= classes.sum(axis=0)
+    label = classes.argmax(axis=0)
+    return np.take_along_axis(classes, label[None], axis=0)[0], label
 
 
 def _bin(confidence: NDArray[Any], bins: int, reading: Reading) -> NDArray[np.intp]:
@@ -141,14 +192,44 @@ def _released_edges(bins: int) -> NDArray[np.float32]:
     return np.where(k < (bins + 1) / 2, k * step, 1 - (bins - k) * step).astype(np.float32)
 
 
+def _add(total: NDArray[Any], index: NDArray[np.intp], confidence: NDArray[Any]) -> None:
+    """Add confidences to the sums of their bins: exactly, or one after the other in float32.
+
+    The order matters in float32: the released sums lose up to 1e-3 of the score that way.
+    """
+    if total.dtype == np.float64:
+        total += np.bincount(index, weights=confidence, minlength=total.size)
+        return
+    order = np.argsort(index.astype(np.uint8 if total.size <= 256 else np.intp), kind="stable")
+    ends = np.cumsum(np.bincount(index, minlength=total.size))
+    for b, members in enumerate(np.split(confidence[order], ends[:-1])):
+        total[b] = np.add.accumulate(np.concatenate([total[b : b + 1], members]))[-1]
+
+
 def ece_per_rater(
-    histogram: CalibrationHistogram, marked: NDArray[np.bool_]
+    histogram: CalibrationHistogram, labels: NDArray[np.int64], *, reading: Reading = "corrected"
 ) -> NDArray[np.float64]:
-    """ECE against each rater, from shared counts; NaN for an empty box."""
-    n = histogram.voxels.sum()
+    """ECE against each rater, from shared counts and the raters' labels (patterns, raters).
+
+    NaN where nothing was counted. `released` counts in float32, which stops at 2^24 in a bin.
+    """
+    hits = _hits(histogram.voxels, labels)
+    counts = histogram.voxels.sum(axis=(0, 1))
+    confidence = histogram.confidence
+    if reading == "released":
+        hits, counts, confidence = (
+            np.minimum(values, LARGEST_FLOAT32_COUNT) for values in (hits, counts, confidence)
+        )
+    n = counts.sum()
     if n == 0:
-        return np.full(marked.shape[1], np.nan)
-    background, foreground = histogram.voxels[:, 0], histogram.voxels[:, 1]
-    hits = marked.T @ foreground + ~marked.T @ background
-    error: NDArray[np.float64] = np.abs(hits - histogram.confidence).sum(axis=1) / n
+        return np.full(labels.shape[1], np.nan)
+    error: NDArray[np.float64] = np.abs(hits - confidence).sum(axis=1) / n
     return error
+
+
+def _hits(by_label: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Voxels per rater and bin whose predicted label is the rater's, shape (raters, bins)."""
+    hits = np.zeros((labels.shape[1], by_label.shape[2]), np.int64)
+    for label in range(by_label.shape[1]):
+        hits += (labels == label).T.astype(np.int64) @ by_label[:, label]
+    return hits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,8 +33,9 @@ def crps(
 
     `corrected`: the closed form `SD (z (2Φ(z)-1) + 2φ(z) - 1/√π)`, `z = (V-mean)/SD`; for SD = 0
     its limit `|V-mean|`. `released`: the integral of `(F - H)²` over mean ± 3 SD, F linear between
-    100 points from the 1st to the 99th percentile; SD = 0 gives 0. `published`: the sum over those
-    points times their distance; NaN for SD = 0. In the unit of the volumes.
+    100 points from the 1st to the 99th percentile, by adaptive quadrature; SD = 0 gives 0.
+    `published`: the sum over those points times their distance; NaN for SD = 0. In the unit of
+    the volumes; the released quadrature stops earlier on small numbers, so give it mm3.
     Source: CURVAS-PDACVI 6.3; Gneiting and Raftery 2007 for the closed form.
     """
     check_reading(reading)
@@ -73,22 +73,21 @@ def _gaussian_grid(mean: float, sd: float) -> tuple[NDArray[np.float64], NDArray
 
 
 def _released_integral(mean: float, sd: float, volume: float) -> float:
-    """The piecewise quadratic, integrated exactly by Simpson's rule on each piece."""
+    """The released code's adaptive quadrature, with the error that 50 intervals leave it.
+
+    The integrand jumps at the volume and at both ends of the grid; the quadrature is off by up to
+    0.7 % there, so only the same one gives the same digits.
+    """
+    from scipy.integrate import quad
+
     x, cdf = _gaussian_grid(mean, sd)
-    low, high = mean - RELEASED_REACH_SD * sd, mean + RELEASED_REACH_SD * sd
-    cuts = np.unique(np.clip(np.concatenate([[low, high, volume], x]), low, high))
-    left, right = cuts[:-1], cuts[1:]
-    middle = (left + right) / 2
-    step = (middle >= volume).astype(float)
+    reach = RELEASED_REACH_SD * sd
 
-    def squared(y: NDArray[Any]) -> NDArray[Any]:
-        # F outside the grid belongs to the open piece, so pieces decide by their middle
-        inside = np.interp(y, x, cdf)
-        f = np.where(middle < x[0], 0.0, np.where(middle > x[-1], 1.0, inside))
-        return np.asarray(np.square(f - step))
+    def squared(y: float) -> float:
+        return float((np.interp(y, x, cdf, left=0.0, right=1.0) - (y >= volume)) ** 2)
 
-    pieces = (right - left) / 6 * (squared(left) + 4 * squared(middle) + squared(right))
-    return float(pieces.sum())
+    # full_output keeps it from warning that it gave up refining
+    return float(quad(squared, mean - reach, mean + reach, full_output=1)[0])
 
 
 def _published_sum(mean: float, sd: float, volume: float) -> float:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surface
 from segjury.metrics.calibration import BINS, PADDING_VOXELS
+from segjury.metrics.lee import Thinning
 
 Worst = Literal["empty-prediction", "image-diagonal", "worst-method"]
 
@@ -31,6 +32,10 @@ class _MetricUse(Part):
         description="value of a missing or failed prediction: a number; `empty-prediction` scores "
         "one without any voxel; `image-diagonal` is that length; `worst-method` the worst of the "
         "others; the metric's worst bound where absent",
+    )
+
+    undefined: Literal["exclude", "worst"] | None = Field(
+        default=None, description="cost of an undefined score; the policy's where absent"
     )
 
     @property
@@ -157,6 +162,19 @@ class Hd95(_MetricUse):
         return self.convention
 
 
+class ClDice(_MetricUse):
+    """Dice of the centrelines."""
+
+    name: Literal["cldice"]
+    thinning: Thinning = Field(
+        default="lee", description="how masks become centrelines: as usual, or keeping all vessels"
+    )
+
+    def remark(self, _reading: Reading) -> str:
+        """The thinning."""
+        return f"{self.thinning} thinning"
+
+
 class VoxelDistance(_MetricUse):
     """Average distances between all voxels of the two masks."""
 
@@ -180,7 +198,6 @@ class Plain(_MetricUse):
         "jaccard",
         "volsim",
         "mi",
-        "cldice",
         "betti",
         "small_recall",
         "hd",
@@ -223,6 +240,7 @@ MetricUse = Annotated[
     | Ece
     | Nsd
     | Hd95
+    | ClDice
     | VoxelDistance
     | FBeta
     | Plain

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from segjury.consensus import MAX_PATTERNS
+from segjury.metrics import Reading
 from segjury.protocols.metric_use import MetricUse, Part
 
 Severity = Literal["error", "warn", "ignore"]
@@ -181,6 +182,18 @@ class Protocol(Part):
         """Fingerprint of everything the protocol says, whatever the layout of its file."""
         content = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
+
+    def uses(self, reading: Reading) -> list[MetricUse]:
+        """The metrics that are computed in a reading."""
+        return [use for use in self.metrics if reading in use.readings]
+
+    def ranked_metrics(self, reading: Reading) -> tuple[str, ...]:
+        """Names of the metrics that count in a reading's ranking."""
+        return tuple(
+            use.name
+            for use in self.uses(reading)
+            if use.ranked is True or (use.ranked and reading in use.ranked)
+        )
 
     @property
     def structure_names(self) -> list[str]:

@@ -14,7 +14,16 @@ from segjury.figures.style import plain
 from segjury.ranking import Leaderboard, Rules, cohorts, notes
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
-from segjury.report.tables import Board, Column, Comparison, board, columns, comparison
+from segjury.report.tables import (
+    Board,
+    Breakdown,
+    Column,
+    Comparison,
+    board,
+    breakdowns,
+    columns,
+    comparison,
+)
 
 _DEFAULTS = {"unit": "", "detail": "", "cohort": "", "status": "ok", "structure": "all"}
 
@@ -34,6 +43,7 @@ class Content:
     cohorts: tuple[Board, ...]
     ranked: tuple[Column, ...]
     beside: tuple[Column, ...]
+    breakdowns: tuple[Breakdown, ...]
     gaps: tuple[Gap, ...]
 
 
@@ -80,6 +90,7 @@ def content(scores: pd.DataFrame, rules: Rules) -> Content:
         ),
         ranked=columns(scores, [str(key) for key in main.ranks.columns], directions),
         beside=_beside(scores, main, directions),
+        breakdowns=breakdowns(scores, main, rules.aggregate, directions),
         gaps=tuple(gaps(scores)),
     )
 
@@ -108,7 +119,9 @@ def _others(
 def _caption(main: Leaderboard, rules: Rules, cases: int) -> str:
     start = "Leaderboard" if main.reading == "given" else f"Leaderboard, {main.reading} reading"
     over = f": {rules.aggregate} over {cases} cases" if cases > 1 else ""
-    return plain(f"{start}{over}, rank beside each value")
+    ranks = "mean rank on the cases" if rules.scheme == "rank-then-aggregate" else "rank"
+    remarks = "".join(f"; {remark}" for remark in rules.remarks.get(main.reading, ()))
+    return plain(f"{start}{over}, {ranks} beside each value{remarks}")
 
 
 def _beside(
@@ -117,7 +130,8 @@ def _beside(
     """What the table holds under the main reading beside the ranked scores."""
     rows = scores[scores["reading"] == main.reading]
     pairs = rows[["metric", "structure"]].drop_duplicates().itertuples(index=False)
-    keys = [m if s == "all" else f"{m} {s}" for m, s in pairs]
+    whole = set(rows[rows["structure"] == "all"]["metric"])
+    keys = [m if s == "all" else f"{m} {s}" for m, s in pairs if s == "all" or m not in whole]
     return columns(scores, [key for key in keys if key not in main.ranks.columns], directions)
 
 

@@ -69,7 +69,7 @@ def write_report(
             plate, paths = _plate(picture, folder, taken)
             plates[part].append(plate)
             written += paths
-    page = _page(found, plates, run or {}, title)
+    page = _page(found, rules, plates, run or {}, title)
     out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(out, page.encode("utf-8", "replace"))
     return [out, *written]
@@ -97,6 +97,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _page(
     found: Content,
+    ranked_by: Rules,
     plates: Mapping[str, Sequence[Plate]],
     run: Mapping[str, Any],
     title: str | None,
@@ -113,6 +114,7 @@ def _page(
     return environment.get_template("report.html.j2").render(
         title=plain(title or rules.title or rules.name or "Segmentation benchmark"),
         content=found,
+        by_case=ranked_by.scheme == "rank-then-aggregate",
         plates=plates,
         protocol=rules,
         provenance=origin,

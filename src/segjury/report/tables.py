@@ -13,7 +13,7 @@ from segjury.figures.notation import decimals, metric_direction, metric_title, m
 from segjury.figures.notation import number as write_number
 from segjury.figures.notation import rank as write_rank
 from segjury.figures.style import plain
-from segjury.ranking import Leaderboard
+from segjury.ranking import Aggregate, Leaderboard
 
 _ARROWS = {"higher": "↑", "lower": "↓"}
 
@@ -216,3 +216,55 @@ def _place(results: Leaderboard, first: Leaderboard, method: str) -> Place:
         write_number(float(results.mean_rank[method]), 2),
         _change(position, float(first.position[method])),
     )
+
+
+# ---- values per structure ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """A metric's value per structure and method, the best of each structure marked."""
+
+    caption: str
+    methods: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...]
+
+
+def breakdowns(
+    scores: pd.DataFrame, results: Leaderboard, aggregate: Aggregate, directions: Mapping[str, str]
+) -> tuple[Breakdown, ...]:
+    """One table for each metric that has a value for the case and for its structures."""
+    rows = scores[scores["reading"] == results.reading]
+    whole = set(rows[rows["structure"] == "all"]["metric"])
+    parts = rows[(rows["structure"] != "all") & rows["metric"].isin(whole)]
+    methods = tuple(str(name) for name in results.position.index)
+    return tuple(
+        _breakdown(part, str(metric), methods, aggregate, directions)
+        for metric, part in parts.groupby("metric", sort=False)
+    )
+
+
+def _breakdown(
+    part: pd.DataFrame,
+    metric: str,
+    methods: tuple[str, ...],
+    aggregate: Aggregate,
+    directions: Mapping[str, str],
+) -> Breakdown:
+    column = _column(part, metric, metric, "all", directions)
+    values = part.pivot_table(
+        index="structure", columns="method", values="value", aggfunc=aggregate, sort=False
+    ).reindex(columns=list(methods))
+    best = values.max(axis=1) if column.direction == "higher" else values.min(axis=1)
+    rows = tuple(
+        (
+            plain(structure),
+            tuple(
+                (write_number(float(value), column.digits), value == best[structure])
+                for value in line
+            ),
+        )
+        for structure, line in zip(values.index, values.to_numpy(), strict=True)
+    )
+    unit = f", {column.unit}" if column.unit else ""
+    return Breakdown(f"{column.title}{unit}: {aggregate} over the cases", methods, rows)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from segjury.comparison import Comparison
-from segjury.metrics import distances, surface
+from segjury.metrics import distances, surface, topology
 from segjury.metrics.metric import Reading
 from segjury.metrics.moments import mahalanobis_from
 from segjury.protocols import metric_use as form
@@ -76,3 +77,54 @@ def score_mahalanobis(
     """Distance of the masks' centres relative to their extent."""
     value = mahalanobis_from(comparison.reference.moments(label), comparison.moments(label))
     return _of_masks(value, comparison, label)
+
+
+# ---- topology ------------------------------------------------------------------------------
+
+
+def score_cldice(
+    comparison: Comparison, label: int, use: form.ClDice, _reading: Reading
+) -> Measured:
+    """Dice of the centrelines."""
+    reference = comparison.reference
+    value = topology.cldice_from_skeletons(
+        reference.consensus.voxels(label),
+        comparison.prediction.of(label),
+        reference_skeleton=reference.skeleton(label, use.thinning),
+        prediction_skeleton=comparison.skeleton(label, use.thinning),
+    )
+    return _of_masks(value, comparison, label)
+
+
+def score_betti(
+    comparison: Comparison, label: int, _use: form.Plain, _reading: Reading
+) -> Measured:
+    """Difference in components, tunnels and cavities."""
+    reference, prediction = comparison.reference.betti(label), comparison.betti(label)
+    parts = [
+        Part(quantity, item, float(count))
+        for item, numbers in (("reference", reference), ("prediction", prediction))
+        for quantity, count in asdict(numbers).items()
+    ]
+    return Measured(topology.betti_error(reference, prediction), parts=tuple(parts))
+
+
+def score_small_recall(
+    comparison: Comparison, label: int, _use: form.Plain, _reading: Reading
+) -> Measured:
+    """Share of the centreline of the smallest vessels that is found; its parts tell of others."""
+    found = topology.radius_recall_of_centreline(
+        comparison.reference.centreline(label), comparison.prediction.of(label)
+    )
+    parts = [
+        part
+        for calibre, recall, length in zip(
+            topology.CALIBRES, found.recall, found.centreline_voxels, strict=True
+        )
+        for part in (
+            Part("centreline recall", calibre, recall),
+            Part("centreline voxels", calibre, float(length)),
+        )
+    ]
+    note = "" if found.centreline_voxels[0] else "the reference has no vessel 1-2 voxels wide"
+    return Measured(found.small, note, tuple(parts))

@@ -1,0 +1,105 @@
+"""Scores where all raters agree: consensus DSC and confidence, as CURVAS 2024 defines them.
+
+A voxel is consensus foreground where all raters mark the organ, consensus background where none
+does, and dissensus where some do. Dissensus voxels do not count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
+from segjury.volume import flat
+
+CONFIDENCE = Metric(
+    name="confidence",
+    title="Confidence",
+    summary="Mean probability of being right where all raters agree.",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=False,
+    needs_probability=True,
+)
+
+
+def agreement_dsc(
+    raters: ArrayLike, prediction: ArrayLike, *, reading: Reading = "corrected"
+) -> float:
+    """Dice in the consensus region, `2|P ∧ F| / (|P| + |F|)` with P outside the dissensus.
+
+    `raters` has shape (raters, x, y, z). `corrected`: two empty masks agree, 1; `published`: they
+    are undefined. `released`: the mean over slices (z) of the mean over rows (y) of Dice along x;
+    row 0 is dropped, rows and slices without foreground are skipped, and no row at all gives 0.
+    Source: CURVAS 2024.
+    """
+    check_reading(reading)
+    masks, predicted = np.asarray(raters, bool), np.asarray(prediction, bool)
+    check_shapes(masks, prediction=predicted)
+    everyone, anyone = np.asarray(masks.all(axis=0)), np.asarray(masks.any(axis=0))
+    counted = predicted & (everyone | ~anyone)
+    if reading == "released":
+        return rowwise_dsc(
+            np.flatnonzero(flat(everyone)), np.flatnonzero(flat(counted)), masks.shape[1:]
+        )
+    return agreement_dsc_from_sizes(
+        int(everyone.sum()), int(counted.sum()), int((everyone & counted).sum()), reading=reading
+    )
+
+
+def agreement_dsc_from_sizes(
+    foreground: int, counted: int, common: int, *, reading: Reading
+) -> float:
+    """`agreement_dsc`, but for the released one, from the sizes of F, of P and of both."""
+    if foreground + counted == 0:
+        return 1.0 if reading == "corrected" else float("nan")
+    return 2.0 * common / (foreground + counted)
+
+
+def rowwise_dsc(
+    foreground: NDArray[np.int64], counted: NDArray[np.int64], shape: tuple[int, ...]
+) -> float:
+    """The released consensus DSC, from flat voxel indices (x fastest).
+
+    The released program hands a volume to a Dice for batches of channels, which takes slices for
+    batches, rows for channels and the first channel for background.
+    """
+    n_x, n_y, n_z = shape
+
+    def per_row(voxels: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(voxels // n_x, minlength=n_y * n_z).reshape(n_z, n_y)[:, 1:]
+
+    marked = per_row(foreground)
+    common = per_row(np.intersect1d(foreground, counted, assume_unique=True))
+    valid = marked > 0
+    dice = 2 * common / np.maximum(marked + per_row(counted), 1)
+    rows = valid.sum(axis=1)
+    slices = (dice * valid).sum(axis=1)[rows > 0] / rows[rows > 0]
+    return float(slices.mean()) if slices.size else 0.0
+
+
+def confidence(
+    raters: ArrayLike, probability: ArrayLike, *, reading: Reading = "corrected"
+) -> float:
+    """Mean of `1 - p` over the consensus background and of `p` over the foreground, halved.
+
+    The same in all readings; NaN where there is no foreground or no background to agree on.
+    Source: CURVAS 2024.
+    """
+    check_reading(reading)
+    masks, p = np.asarray(raters, bool), np.asarray(probability, np.float64)
+    check_shapes(masks, probability=p)
+    everyone, nobody = masks.all(axis=0), ~masks.any(axis=0)
+    return confidence_from_sums(
+        int(everyone.sum()), float(p[everyone].sum()), int(nobody.sum()), float(p[nobody].sum())
+    )
+
+
+def confidence_from_sums(
+    foreground: int, foreground_sum: float, background: int, background_sum: float
+) -> float:
+    """`confidence` from the voxels of each region and the sum of probabilities there."""
+    if foreground == 0 or background == 0:
+        return float("nan")
+    return (1 - background_sum / background + foreground_sum / foreground) / 2
