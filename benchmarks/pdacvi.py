@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,8 +24,8 @@ PROTOCOL = "curvas-pdacvi-2025"
 def measure(folder: Path, repeat: int, what: str) -> None:
     """In a process of its own: print seconds and peak memory of one kind of work as JSON."""
     from segjury import files
-    from segjury.case import load_prediction, load_reference, prediction_files
-    from segjury.evaluation import CaseTask, evaluate_case, score
+    from segjury.judging import CaseTask, evaluate_case, score
+    from segjury.loading import load_prediction, load_reference, prediction_files
     from segjury.metrics import READINGS
     from segjury.protocols import load_protocol
 
@@ -42,9 +41,10 @@ def measure(folder: Path, repeat: int, what: str) -> None:
         vessels = files.find(reference / case, form.structures.file)
         files.read_mask(vessels, labels=form.structures.labels.values())
         for method in methods:
-            mask, probability = prediction_files(protocol, predictions / method, case)
-            files.read_mask(mask, labels=[1])
-            files.read_probability(probability)
+            found = prediction_files(protocol, predictions / method, case)
+            files.read_mask(found.mask, labels=[1])
+            for probability in found.probabilities.values():
+                files.read_probability(probability)
 
     ranked = tuple(use for use in protocol.metrics if use.ranked)
 
@@ -63,7 +63,7 @@ def measure(folder: Path, repeat: int, what: str) -> None:
 
     evaluate()  # start-up (imports, file cache) is not what is measured
     if what == "memory":
-        print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+        print(json.dumps(peak_bytes()))
         return
     work = {"read": read, "evaluate": evaluate, "ranked": evaluate_ranked, "score": scoring()}
     best = {name: (float("inf"), float("inf")) for name in work}
@@ -74,6 +74,14 @@ def measure(folder: Path, repeat: int, what: str) -> None:
             took = time.perf_counter() - start, time.process_time() - cpu
             best[name] = min(best[name], took)
     print(json.dumps(best))
+
+
+def peak_bytes() -> int:
+    """Peak memory of this process since it began; what its parent had does not count."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("this system does not tell the peak memory")
 
 
 def make_case(folder: Path, shape: tuple[int, ...], methods: int) -> None:

@@ -180,7 +180,7 @@ SCORE: dict[str, Score] = {
     "ahd": _of_masks(metrics.ahd),
     "ahd:mm": _of_shapes(metrics.ahd),
     "cldice": _of_lines(metrics.cldice),
-    "cldice:homotopic": _of_lines(metrics.cldice, thinning="homotopic"),
+    "cldice:topology-preserving": _of_lines(metrics.cldice, thinning="topology-preserving"),
     "betti": _of_lines(metrics.betti),
     "small_recall": _of_lines(metrics.small_recall),
     "f_beta:2": _of_masks(metrics.f_beta, beta=2.0),

@@ -14,10 +14,10 @@ from segjury.consensus import RaterPatterns, staple
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
-from segjury.metrics.lee import Thinning, thin_voxels
 from segjury.metrics.moments import Moments
 from segjury.metrics.overlap import mean_pairwise_dsc
 from segjury.metrics.surface import Definition, Surface, mask_surface
+from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
 from segjury.volume import Box, Grid, Triple, Volume, flat
 

@@ -17,9 +17,9 @@ from segjury.case import LengthUnit, PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
 from segjury.metrics import calibration, distances, invasion, surface
 from segjury.metrics.confusion import Confusion
-from segjury.metrics.lee import Thinning, thin_voxels
 from segjury.metrics.metric import Reading
 from segjury.metrics.moments import Moments
+from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, betti_from_voxels
 from segjury.volume import Box, Volume, bounding_box, flat, intersection, joined_spans
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surface
 from segjury.metrics.calibration import BINS, PADDING_VOXELS
-from segjury.metrics.lee import Thinning
+from segjury.metrics.thinning import Thinning
 
 Worst = Literal["empty-prediction", "image-diagonal", "worst-method"]
 

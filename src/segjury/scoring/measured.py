@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 
 NO_LABEL = "the reference has no such class"
-NO_REFERENCE = "the reference is empty"
-NOTHING_PREDICTED = "the prediction is empty"
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,12 @@ class Measured:
 
 
 def measured_masks(
-    value: float, reference: int, prediction: int, parts: tuple[Part, ...] = ()
+    value: float, reference: int, prediction: int, parts: tuple[Part, ...] = (), *, of: str = ""
 ) -> Measured:
-    """A value of two masks of given sizes, with the reason where it is undefined."""
+    """A value of two masks of given sizes, or `of` something of them; why, where undefined."""
     if not math.isnan(value):
         return Measured(value, parts=parts)
     if not reference:
-        return Measured(value, NO_REFERENCE, parts)
-    return Measured(value, "" if prediction else NOTHING_PREDICTED, parts, fault=True)
+        return Measured(value, f"the {of}reference is empty", parts)
+    why = "not defined for this prediction" if prediction else f"the {of}prediction is empty"
+    return Measured(value, why, parts, fault=True)

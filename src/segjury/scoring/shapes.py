@@ -86,14 +86,16 @@ def score_cldice(
     comparison: Comparison, label: int, use: form.ClDice, _reading: Reading
 ) -> Measured:
     """Dice of the centrelines."""
-    reference = comparison.reference
+    reference, prediction = comparison.reference, comparison.prediction
+    ours = reference.skeleton(label, use.thinning)
+    theirs = comparison.skeleton(label, use.thinning)
     value = topology.cldice_from_skeletons(
         reference.consensus.voxels(label),
-        comparison.prediction.of(label),
-        reference_skeleton=reference.skeleton(label, use.thinning),
-        prediction_skeleton=comparison.skeleton(label, use.thinning),
+        prediction.of(label),
+        reference_skeleton=ours,
+        prediction_skeleton=theirs,
     )
-    return _of_masks(value, comparison, label)
+    return measured_masks(value, ours.size, theirs.size, of="centreline of the ")
 
 
 def score_betti(
