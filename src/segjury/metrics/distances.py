@@ -38,6 +38,7 @@ BAVD = Metric(
     bounds=(0.0, math.inf),
     unit="voxels",
     symmetric=False,
+    needs_voxels=True,
 )
 AHD = Metric(
     name="ahd",
@@ -48,6 +49,7 @@ AHD = Metric(
     unit="voxels",
     symmetric=True,
     ranked=False,
+    needs_voxels=True,
 )
 
 

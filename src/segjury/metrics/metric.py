@@ -34,6 +34,7 @@ class Metric:
 
     `scope`: one value per case, per scored label (an organ, a vessel class), or per further
     structure of the reference. `needs_probability`: it looks at a probability map, not the mask.
+    `needs_voxels`: without any voxel in a mask it is undefined.
     `direction` says which values are better. `symmetric`: exchanging reference and prediction
     changes nothing. `flip_invariant` lists the readings in which mirroring or exchanging the
     image axes changes nothing. `scales_with` says how the value follows the voxel size.
@@ -52,6 +53,7 @@ class Metric:
     ranked: bool = True
     scope: Scope = "label"
     needs_probability: bool = False
+    needs_voxels: bool = False
 
     @property
     def best(self) -> float:

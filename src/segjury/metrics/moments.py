@@ -24,6 +24,7 @@ MAHALANOBIS = Metric(
     unit="",
     symmetric=True,
     ranked=False,
+    needs_voxels=True,
 )
 
 

@@ -49,6 +49,7 @@ PROBABILISTIC_DISTANCE = Metric(
     unit="",
     symmetric=True,
     ranked=False,
+    needs_voxels=True,
 )
 SENSITIVITY = _rate(
     name="sensitivity",

@@ -54,6 +54,7 @@ def _distance(name: str, title: str, summary: str) -> Metric:
         symmetric=True,
         scales_with="length",
         ranked=False,
+        needs_voxels=True,
     )
 
 

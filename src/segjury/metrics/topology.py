@@ -1,0 +1,243 @@
+"""Topology of vessels: clDice, Betti numbers, and which calibres of vessel are found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from segjury.metrics.calibre import calibre_mm
+from segjury.metrics.metric import Metric
+from segjury.metrics.neighbourhood import Ints, Shape, padded, voxels_of
+from segjury.metrics.thinning import Thinning, skeleton_voxels, thin_voxels
+
+Bools = NDArray[np.bool_]
+
+CALIBRES = ("1-2 voxels", "3-4 voxels", "5 voxels and more")
+CALIBRE_LIMITS = (2.5, 4.5)  # of the diameter in voxels, between the classes
+
+CLDICE = Metric(
+    name="cldice",
+    title="clDice",
+    summary="Harmonic mean of the shares of each centreline that lie in the other mask.",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=True,
+    flip_invariant=(),  # a centreline may lie one voxel beside when mirrored
+)
+BETTI = Metric(
+    name="betti",
+    title="Betti error",
+    summary="Difference in the numbers of components, tunnels and cavities.",
+    direction="lower",
+    bounds=(0.0, math.inf),
+    unit="",
+    symmetric=True,
+)
+SMALL_RECALL = Metric(
+    name="small_recall",
+    title="Small-vessel recall",
+    summary="Share of the centreline of vessels 1-2 voxels wide that lies in the prediction.",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="",
+    symmetric=False,
+    flip_invariant=(),  # a centreline may lie one voxel beside when mirrored
+)
+
+
+def cldice(reference: ArrayLike, prediction: ArrayLike, *, thinning: Thinning = "lee") -> float:
+    """Centreline Dice, `2 T S / (T + S)`.
+
+    `T = |S_P ∧ R| / |S_P|` and `S = |S_R ∧ P| / |S_R|`, S_R and S_P the skeletons of the masks
+    R and P; 0 if both are 0. NaN if a mask is empty. `lee` is the thinning that is generally
+    used; `topology-preserving` loses no vessel, see `thin_voxels`. Source: Shit et al., CVPR 2021.
+    """
+    r, p, shape = _pair(reference, prediction)
+    return cldice_from_skeletons(
+        r,
+        p,
+        reference_skeleton=thin_voxels(r, shape, thinning),
+        prediction_skeleton=thin_voxels(p, shape, thinning),
+    )
+
+
+def cldice_from_skeletons(
+    reference: Ints, prediction: Ints, *, reference_skeleton: Ints, prediction_skeleton: Ints
+) -> float:
+    """`cldice` from the flat indices (ascending) of the voxels of masks and skeletons."""
+    precision = _share(prediction_skeleton, reference)
+    sensitivity = _share(reference_skeleton, prediction)
+    if precision + sensitivity == 0:
+        return 0.0
+    return 2 * precision * sensitivity / (precision + sensitivity)
+
+
+def _share(voxels: Ints, of: Ints) -> float:
+    """Share of the voxels that are in a mask, NaN without voxels or without a mask."""
+    return float(_is_in(voxels, of).mean()) if voxels.size and of.size else math.nan
+
+
+def _is_in(voxels: Ints, mask: Ints) -> Bools:
+    guarded = np.append(mask, -1)
+    return np.asarray(guarded[np.searchsorted(mask, voxels)] == voxels)
+
+
+@dataclass(frozen=True)
+class BettiNumbers:
+    """Numbers of components, of tunnels through them, and of cavities in them."""
+
+    components: int
+    tunnels: int
+    cavities: int
+
+
+def betti(reference: ArrayLike, prediction: ArrayLike) -> float:
+    """Betti-number error, `|Δb0| + |Δb1| + |Δb2|`; an empty mask has the numbers 0, 0, 0."""
+    r, p, shape = _pair(reference, prediction)
+    return betti_error(betti_from_voxels(r, shape), betti_from_voxels(p, shape))
+
+
+def betti_error(reference: BettiNumbers, prediction: BettiNumbers) -> float:
+    """`betti` from the Betti numbers of the two masks."""
+    return float(
+        abs(reference.components - prediction.components)
+        + abs(reference.tunnels - prediction.tunnels)
+        + abs(reference.cavities - prediction.cavities)
+    )
+
+
+def betti_numbers(mask: ArrayLike) -> BettiNumbers:
+    """Betti numbers b0, b1, b2 of a mask.
+
+    Voxels hang together also across edges and corners (26-connected), the background only across
+    faces (6-connected), as if there were more of it around the image. b0 counts the components of
+    the mask, b2 those of the background but the outer one, and b1 = b0 + b2 - χ, χ the Euler
+    characteristic. Source: Kong and Rosenfeld 1989.
+    """
+    voxels, shape = voxels_of(mask)
+    return betti_from_voxels(voxels, shape)
+
+
+def betti_from_voxels(voxels: Ints, shape: Shape) -> BettiNumbers:
+    """`betti_numbers` from flat voxel indices (x fastest, ascending).
+
+    Works on runs of voxels along x, so that time and memory follow their number.
+    """
+    if not voxels.size:
+        return BettiNumbers(0, 0, 0)
+    place, (wide, high, deep) = padded(voxels, shape)
+    row, plane = wide, wide * high
+    breaks = np.flatnonzero(np.diff(place) > 1)
+    start = place[np.append(0, breaks + 1)]
+    stop = place[np.append(breaks, len(place) - 1)] + 1
+    components = _count_parts(start, stop, (row, plane, plane + row, plane - row), reach=1)
+    # What lies between two runs may reach over several rows, but then it is all outside.
+    between = np.append(0, stop), np.append(start, plane * deep)
+    cavities = _count_parts(*between, (row, plane), reach=0) - 1
+    euler = (
+        _count_intervals(start, stop, (0,))
+        - _count_intervals(start, stop, (0, row))
+        - _count_intervals(start, stop, (0, plane))
+        + _count_intervals(start, stop, (0, row, plane, plane + row))
+    )
+    return BettiNumbers(components, components + cavities - euler, cavities)
+
+
+def _count_parts(start: Ints, stop: Ints, shifts: tuple[int, ...], *, reach: int) -> int:
+    """Number of connected parts of runs that are linked where they overlap when shifted.
+
+    With a `reach` of 1, it is enough that their ends touch.
+    """
+    from scipy.sparse import coo_array, csgraph
+
+    pairs = []
+    for shift in shifts:
+        first = np.searchsorted(stop, start + (shift - reach), side="right")
+        count = np.maximum(np.searchsorted(start, stop + (shift + reach)) - first, 0)
+        run = np.repeat(np.arange(len(start)), count)
+        earlier = np.cumsum(count) - count
+        pairs.append((run, np.arange(len(run)) + (first - earlier)[run]))
+    ends = np.concatenate(pairs, axis=1)
+    graph = coo_array((np.ones(ends.shape[1], bool), tuple(ends)), (len(start), len(start)))
+    return int(csgraph.connected_components(graph, directed=False)[0])
+
+
+def _count_intervals(start: Ints, stop: Ints, shifts: tuple[int, ...]) -> int:
+    """Number of intervals along x that closed runs, and their shifted copies, merge into.
+
+    The Euler characteristic of the cubes is the sum of these numbers over the lines along x on
+    which their faces, edges and corners lie, with the sign of the two other dimensions.
+    """
+    starts = np.concatenate([start + shift for shift in shifts])
+    stops = np.concatenate([stop + shift for shift in shifts])
+    order = np.argsort(starts, kind="stable")
+    farthest = np.maximum.accumulate(stops[order])
+    return 1 + int(np.count_nonzero(starts[order][1:] > farthest[:-1]))
+
+
+@dataclass(frozen=True)
+class Centreline:
+    """The skeleton of a mask, and the vessel's diameter at each of its voxels."""
+
+    voxels: Ints  # flat indices, ascending
+    diameter_voxels: NDArray[np.float64]
+
+
+def centreline_of(voxels: Ints, shape: Shape) -> Centreline:
+    """The centreline of a mask, given by flat voxel indices (x fastest, ascending)."""
+    thin = skeleton_voxels(voxels, shape)
+    return Centreline(thin, calibre_mm(voxels, thin, shape, spacing_mm=(1.0, 1.0, 1.0)))
+
+
+@dataclass(frozen=True)
+class RadiusRecall:
+    """Recall of the centreline for each class of vessel calibre, in the order of `CALIBRES`."""
+
+    recall: tuple[float, ...]  # NaN for a class without centreline
+    centreline_voxels: tuple[int, ...]
+
+    @property
+    def small(self) -> float:
+        """Recall of the vessels 1-2 voxels wide."""
+        return self.recall[0]
+
+
+def small_recall(reference: ArrayLike, prediction: ArrayLike) -> float:
+    """Share of the centreline of vessels 1-2 voxels wide that lies in the prediction.
+
+    NaN if the reference has none. After the small vessels of SMILE-UHURA 2023.
+    """
+    return radius_recall(reference, prediction).small
+
+
+def radius_recall(reference: ArrayLike, prediction: ArrayLike) -> RadiusRecall:
+    """Share of the reference's centreline that lies in the prediction, by the vessel's diameter.
+
+    Diameters in voxels, rounded: 1-2, 3-4, 5 and more; see `calibre_mm`.
+    """
+    r, p, shape = _pair(reference, prediction)
+    return radius_recall_of_centreline(centreline_of(r, shape), p)
+
+
+def radius_recall_of_centreline(reference: Centreline, prediction: Ints) -> RadiusRecall:
+    """`radius_recall` from the centreline and the flat voxel indices (ascending)."""
+    found = _is_in(reference.voxels, prediction)
+    group = np.digitize(reference.diameter_voxels, CALIBRE_LIMITS)
+    members = [found[group == k] for k in range(len(CALIBRES))]
+    return RadiusRecall(
+        recall=tuple(float(member.mean()) if member.size else math.nan for member in members),
+        centreline_voxels=tuple(member.size for member in members),
+    )
+
+
+def _pair(reference: ArrayLike, prediction: ArrayLike) -> tuple[Ints, Ints, Shape]:
+    """Flat voxel indices of both masks, and their shape."""
+    r, shape = voxels_of(reference)
+    p, other = voxels_of(prediction)
+    if other != shape:
+        raise ValueError(f"prediction has shape {other}, reference has {shape}")
+    return r, p, shape
