@@ -76,6 +76,25 @@ WRONG = {
     "no worst": ('worst = "empty-prediction"\n', "", "crps has no worst value"),
     "choice": ('spacing = "warn"', 'spacing = "shout"', "'error', 'warn' or 'ignore'"),
     "raters": ("annotation_{rater}", "annotation", "must contain {rater}"),
+    "no labels": ("labels = { PDAC = 1 }", "labels = {}", "at least 1 item.*what is scored"),
+    "label twice": ("pancreas = 2", "pancreas = 1", "two things the same number"),
+    "label of background": ("PDAC = 1", "PDAC = 0", "greater than or equal to 1"),
+    "too many": (
+        "n_raters = 5\nlabels = { PDAC = 1 }",
+        "n_raters = 16\nlabels = { PDAC = 1, cyst = 3 }",
+        "16 raters with 2 labels are too many",
+    ),
+    "two labels": (
+        "labels = { PDAC = 1 }",
+        "labels = { PDAC = 1, cyst = 3 }",
+        "vi needs a single label",
+    ),
+    "empty has no distance": (
+        'name = "crps"',
+        'name = "bavd"',
+        "bavd is undefined for an empty prediction",
+    ),
+    "reading": ("ranked = false", 'ranked = ["final"]', "'released', 'published' or 'corrected'"),
     "path": ('image = "image"', 'image = "../image"', "pattern"),
 }
 

@@ -462,7 +462,8 @@ def vessels(
             )
             progress.advance(bar)
     summary, branches, radii = tables(found)
-    shown = plain_table("", *(Path(name).name for name in found))
+    short = [path.name for path in masks]
+    shown = plain_table("", *(short if len(set(short)) == len(masks) else found))
     for quantity in summary.columns[1:]:
         shown.add_row(quantity, *(f"{value:.6g}" for value in summary[quantity]))
     terminal().print(shown)

@@ -215,6 +215,9 @@ class Plain(_MetricUse):
         "specificity",
         "precision",
         "accuracy",
+        "fallout",
+        "false_negative_rate",
+        "probabilistic_distance",
     ]
 
 

@@ -170,6 +170,8 @@ class Protocol(Part):
                 f'{unlimited[0]} has no worst value: give one, or worst = "empty-prediction"'
             )
         for use in self.metrics:
+            if use.worst == "empty-prediction" and use.metric.needs_voxels:
+                raise ValueError(f"{use.name} is undefined for an empty prediction: give a number")
             if use.metric.scope == "structure":
                 if self.reference.structures is None:
                     raise ValueError(f"{use.name} needs [reference.structures]")

@@ -11,8 +11,10 @@ import numpy as np
 
 from segjury.case import Structure
 from segjury.comparison import Comparison
-from segjury.metrics import distances, information, ratios, surface
+from segjury.metrics import distances, surface
+from segjury.metrics.information import PARTITION_MEASURES
 from segjury.metrics.metric import Reading
+from segjury.metrics.ratios import RATIOS
 from segjury.protocols import MetricUse, Protocol
 from segjury.scoring import contact, counts, probabilities, shapes
 from segjury.scoring.measured import NO_LABEL, Measured
@@ -25,15 +27,14 @@ CASE_SCORERS: dict[str, Callable[[Comparison, Any, Reading], Measured]] = {
     "ece": probabilities.score_ece,
 }
 LABEL_SCORERS: dict[str, Callable[[Comparison, int, Any, Reading], Measured]] = {
+    metric.name: counts.table_scorer(measure)
+    for metric, measure in (RATIOS | PARTITION_MEASURES).items()
+} | {
     "dsc": counts.score_dsc,
     "thr_dsc": probabilities.score_thr_dsc,
     "mr_ece": probabilities.score_mr_ece,
     "crps": probabilities.score_crps,
     "confidence": probabilities.score_confidence,
-    "dice": counts.table_scorer(ratios.dice_from),
-    "jaccard": counts.table_scorer(ratios.jaccard_from),
-    "volsim": counts.table_scorer(ratios.volsim_from),
-    "mi": counts.table_scorer(information.mi_from),
     "bavd": shapes.voxel_scorer(distances.bavd_from_distances),
     "cldice": shapes.score_cldice,
     "betti": shapes.score_betti,
@@ -44,19 +45,8 @@ LABEL_SCORERS: dict[str, Callable[[Comparison, int, Any, Reading], Measured]] = 
     "assd": shapes.surface_scorer(surface.assd_from_distances),
     "masd": shapes.surface_scorer(surface.masd_from_distances),
     "ahd": shapes.voxel_scorer(distances.ahd_from_distances),
-    "kappa": counts.table_scorer(information.kappa_from),
-    "auc": counts.table_scorer(ratios.auc_from),
-    "rand": counts.table_scorer(information.rand_from),
-    "adjusted_rand": counts.table_scorer(information.adjusted_rand_from),
-    "gce": counts.table_scorer(information.gce_from),
-    "voi": counts.table_scorer(information.voi_from),
-    "icc": counts.table_scorer(information.icc_from),
     "mahalanobis": shapes.score_mahalanobis,
-    "sensitivity": counts.table_scorer(ratios.sensitivity_from),
-    "specificity": counts.table_scorer(ratios.specificity_from),
-    "precision": counts.table_scorer(ratios.precision_from),
     "f_beta": counts.score_f_beta,
-    "accuracy": counts.table_scorer(ratios.accuracy_from),
 }
 STRUCTURE_SCORERS: dict[str, Callable[[Comparison, str, Structure, Any, Reading], Measured]] = {
     "vi": contact.score_vi,
