@@ -68,6 +68,8 @@ def score_ensemble(
     if len(chosen) < 2:
         raise InputError(f"{len(chosen)} method cannot make an ensemble", "Give at least two")
     ensemble = Ensemble(name or f"ensemble-{voting}-{len(chosen)}", chosen, voting)
+    if Path(ensemble.name).name != ensemble.name or ensemble.name[0] == ".":
+        raise InputError(f"{ensemble.name} is no name of a folder", "Give another --name")
     if ensemble.name in ranked:
         raise InputError(f"{ensemble.name} is a method already", "Give another --name")
     cases = reference or run_folder(run, "reference", folder)

@@ -1,0 +1,135 @@
+"""Votes of methods, against counting by hand and against SimpleITK."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import SimpleITK as sitk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segjury.case import PredictedCase
+from segjury.ensembles import vote
+from segjury.files import read_volume
+from segjury.phantoms import benchmark_writer
+from segjury.volume import Grid, flat, nonzero_voxels
+from tests.benchmark_files import evaluate_files
+
+GRID = Grid((9, 8, 7))
+
+
+def prediction(labels):
+    labels = np.asfortranarray(labels, np.uint8)
+    voxels = nonzero_voxels(labels)
+    return PredictedCase(voxels, flat(labels)[voxels])
+
+
+def random_labels(seed, n_labels, n_methods=3):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_labels, GRID.shape)
+    wrong = rng.random((n_methods, *GRID.shape)) < 0.2
+    noise = rng.integers(0, n_labels, (n_methods, *GRID.shape))
+    return np.where(wrong, noise, truth).astype(np.uint8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), n_labels=st.integers(2, 5))
+def test_majority_is_the_most_frequent_label_and_ties_go_to_the_first(seed, n_labels):
+    labels = random_labels(seed, n_labels)
+    got = vote([prediction(each) for each in labels], GRID, n_labels=n_labels, by="majority")
+    first, second, third = labels
+    np.testing.assert_array_equal(got, np.where(second == third, second, first))
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_staple_of_one_label_is_simpleitks(seed):
+    labels = random_labels(seed, 2, n_methods=4)
+    got = vote([prediction(each) for each in labels], GRID, n_labels=2, by="staple")
+    images = [sitk.GetImageFromArray(each.T) for each in labels]
+    expected = sitk.GetArrayFromImage(sitk.STAPLE(images, 1.0)).T > 0.5
+    np.testing.assert_array_equal(got, expected)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_staple_of_several_labels_is_simpleitks_where_no_vote_is_tied(seed):
+    labels = random_labels(seed, 4, n_methods=5)
+    counts = np.sort((labels[None] == np.arange(4)[:, None, None, None, None]).sum(axis=1), axis=0)
+    labels[:, counts[-1] == counts[-2]] = 0
+    got = vote([prediction(each) for each in labels], GRID, n_labels=4, by="staple")
+    images = [sitk.GetImageFromArray(each.T) for each in labels]
+    expected = sitk.GetArrayFromImage(sitk.MultiLabelSTAPLE(images, 4)).T
+    assert (got == expected)[expected != 4].mean() > 0.995  # ITK stops at another precision
+
+
+def test_many_methods_with_many_labels_can_vote():
+    labels = random_labels(0, 24, n_methods=9)
+    got = vote([prediction(each) for each in labels], GRID, n_labels=24, by="majority")
+    most = np.apply_along_axis(lambda votes: np.bincount(votes, minlength=24).max(), 0, labels)
+    np.testing.assert_array_equal((labels == got).sum(axis=0), most)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ensemble")
+    benchmark_writer("smile-uhura-2023")(folder, cases=2, methods=4, shape=(60, 72, 30))
+    evaluate_files("smile-uhura-2023", folder, "--reading", "released")
+    return folder
+
+
+def ensemble(folder, *options):
+    command = [sys.executable, "-m", "segjury", "ensemble", str(folder / "out" / "scores.csv")]
+    return subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+
+
+def test_the_best_vote_and_are_scored_as_one_more_method(bench):
+    before = pd.read_csv(bench / "out" / "scores.csv")
+    done = ensemble(bench, "--top", "3", "--method", "majority")
+    assert done.returncode == 0, done.stderr
+    assert "ensemble-majority-3: majority of " in done.stdout
+    after = pd.read_csv(bench / "out" / "scores.csv")
+    assert set(after["method"]) - set(before["method"]) == {"ensemble-majority-3"}
+    old = after[after["method"] != "ensemble-majority-3"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(old, before)
+    made = json.loads((bench / "out" / "run.json").read_text())["ensembles"]
+    voters = made["ensemble-majority-3"]["methods"]
+    case = sorted((bench / "reference").iterdir())[0].name
+    masks = [
+        read_volume(bench / "predictions" / m / case / "segmentation.nii.gz").array for m in voters
+    ]
+    got = read_volume(bench / "predictions/ensemble-majority-3" / case / "segmentation.nii.gz")
+    np.testing.assert_array_equal(got.array, np.sum(masks, axis=0) >= 2)
+    again = ensemble(bench, "--top", "2", "--method", "staple", "--name", "pair")
+    assert again.returncode == 0, again.stderr
+    assert "ensemble-majority-3" not in again.stdout.splitlines()[0]  # it does not vote
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "coin"], "Use one of majority, staple"),
+        (["--methods", "Careful"], "1 method cannot make an ensemble"),
+        (["--methods", "Careful,Nobody"], "Nobody was not scored"),
+        (["--name", "Careful"], "Careful is a method already"),
+        (["--name", "../elsewhere"], "../elsewhere is no name of a folder"),
+    ],
+)
+def test_wrong_options_are_one_line(bench, options, message):
+    done = ensemble(bench, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_scores_of_another_tool_have_no_images_to_vote_on(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "scores.csv").write_text("method,case,metric,value\nA,1,dice,0.5\n")
+    done = ensemble(tmp_path)
+    assert done.returncode == 2
+    assert "no usable run.json" in done.stderr
