@@ -63,13 +63,15 @@ def test_every_class(case, changed):
     for name, label in LABELS.items():
         expected = EXPECTED[case]["labels"].get(str(label), {})
         for metric, wanted in (("dsc", "dsc"), ("nsd", key)):
-            value = scores.loc[("corrected", case, metric, name), "value"]
-            absent = scores.loc[("corrected", case, metric, name), "status"] == "undefined"
-            if absent:  # from the reference, and so from the mean
-                assert math.isnan(value)
-                assert expected.get(wanted) in (None, 0.0)
-            else:
-                assert value == pytest.approx(expected[wanted], abs=1e-9)
+            for reading in ("published", "corrected"):
+                value = scores.loc[(reading, case, metric, name), "value"]
+                if scores.loc[(reading, case, metric, name), "status"] == "undefined":
+                    assert math.isnan(value)  # absent from the reference, and so from the mean
+                    assert expected.get(wanted) in (None, 0.0)
+                else:
+                    assert value == pytest.approx(expected[wanted], abs=1e-9)
+        released = scores.loc[("released", case, "dsc", name), "value"]
+        assert math.isnan(released) or released == pytest.approx(expected["dsc"], abs=1e-9)
 
 
 @pytest.mark.parametrize("case", EXPECTED)

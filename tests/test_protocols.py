@@ -94,6 +94,11 @@ WRONG = {
         'name = "bavd"',
         "bavd is undefined for an empty prediction",
     ),
+    "worst of all": (
+        'worst = "empty-prediction"',
+        'worst = "worst-method"',
+        "'empty-prediction' or 'image-diagonal'",
+    ),
     "reading": ("ranked = false", 'ranked = ["final"]', "'released', 'published' or 'corrected'"),
     "path": ('image = "image"', 'image = "../image"', "pattern"),
 }

@@ -250,3 +250,9 @@ def test_eroding_the_prediction_never_raises_small_recall(seed):
         scores.append(small_recall(reference, prediction))
     assert scores[0] == 1.0
     assert (np.diff(scores) <= 0).all()
+
+
+def test_an_unknown_thinning_is_refused():
+    mask = np.ones((3, 3, 3), bool)
+    with pytest.raises(ValueError, match="thinning is 'thin', expected one of lee, topology"):
+        cldice(mask, mask, thinning="thin")

@@ -25,8 +25,8 @@ from segjury.loading import (
     reference_inputs,
 )
 from segjury.metrics import READINGS, Reading
-from segjury.protocols import MetricUse, Protocol
-from segjury.protocols.metric_use import Efficiency
+from segjury.protocols import Protocol
+from segjury.protocols.metric_use import Efficiency, ImageUse
 from segjury.store import Detail, Result, Row, Status, Store
 from segjury.volume import Volume
 
@@ -54,7 +54,7 @@ def score(
 
 def _metric_readings(
     protocol: Protocol, readings: Sequence[Reading]
-) -> Iterator[tuple[MetricUse, Reading]]:
+) -> Iterator[tuple[ImageUse, Reading]]:
     """What is computed from the images; efficiency comes from a table of its own."""
     for use in protocol.metrics:
         for reading in readings:
@@ -68,7 +68,7 @@ def _lowest_threshold(protocol: Protocol) -> float:
 
 def _scored_row(
     protocol: Protocol,
-    use: MetricUse,
+    use: ImageUse,
     reading: Reading,
     found: scoring.Score,
     reference: ReferenceCase,

@@ -47,13 +47,19 @@ def dsc(reference: ArrayLike, prediction: ArrayLike, *, reading: Reading = "corr
 
 
 def dsc_from_sizes(
-    reference: int, prediction: int, common: int, *, reading: Reading = "corrected"
+    reference: int,
+    prediction: int,
+    common: int,
+    *,
+    reading: Reading = "corrected",
+    epsilon: float = EPSILON,
 ) -> float:
-    """`dsc` from the sizes of the two masks and of their intersection."""
-    if reading == "corrected":
-        total = reference + prediction
-        return 2.0 * common / total if total else 1.0
-    return float(2 * common / (reference + prediction + EPSILON))
+    """`dsc` from the sizes of the two masks and of their intersection.
+
+    `epsilon` is what the released and published readings add to the denominator; 0 is none.
+    """
+    total = reference + prediction + (0.0 if reading == "corrected" else epsilon)
+    return 2.0 * common / total if total else 1.0
 
 
 def thr_dsc(

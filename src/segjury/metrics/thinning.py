@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,9 +40,10 @@ def thin_voxels(voxels: Ints, shape: Shape, thinning: Thinning) -> Ints:
     `lee`: Lee et al. 1994 as in scikit-image, the usual one; it can lose whole vessels.
     `topology-preserving`: see `skeleton`.
     """
-    if thinning == "topology-preserving":
-        return skeleton_voxels(voxels, shape)
-    return _lee(voxels, shape)
+    if thinning not in get_args(Thinning):
+        expected = ", ".join(get_args(Thinning))
+        raise ValueError(f"thinning is {thinning!r}, expected one of {expected}")
+    return _lee(voxels, shape) if thinning == "lee" else skeleton_voxels(voxels, shape)
 
 
 def _lee(voxels: Ints, shape: Shape) -> Ints:

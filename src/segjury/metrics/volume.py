@@ -76,7 +76,7 @@ def _released_integral(mean: float, sd: float, volume: float) -> float:
     """The released code's adaptive quadrature, with the error that 50 intervals leave it.
 
     The integrand jumps at the volume and at both ends of the grid; the quadrature is off by up to
-    0.7 % there, so only the same one gives the same digits.
+    1 % there, so only the same one gives the same digits.
     """
     from scipy.integrate import quad
 

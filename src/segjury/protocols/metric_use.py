@@ -11,8 +11,6 @@ from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surf
 from segjury.metrics.calibration import BINS, PADDING_VOXELS
 from segjury.metrics.thinning import Thinning
 
-Worst = Literal["empty-prediction", "image-diagonal", "worst-method"]
-
 
 class Part(BaseModel):
     """A part of a protocol file: unknown keys are errors."""
@@ -20,22 +18,12 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _MetricUse(Part):
+class _Use(Part):
     readings: tuple[Reading, ...] = Field(
         default=READINGS, min_length=1, description="readings in which the metric is computed"
     )
     ranked: bool | tuple[Reading, ...] = Field(
         default=True, description="whether it counts in the ranking, or the readings where it does"
-    )
-    worst: float | Worst | None = Field(
-        default=None,
-        description="value of a missing or failed prediction: a number; `empty-prediction` scores "
-        "one without any voxel; `image-diagonal` is that length; `worst-method` the worst of the "
-        "others; the metric's worst bound where absent",
-    )
-
-    undefined: Literal["exclude", "worst"] | None = Field(
-        default=None, description="cost of an undefined score; the policy's where absent"
     )
 
     @property
@@ -53,6 +41,18 @@ class _MetricUse(Part):
         return str(getattr(self, "unit", self.metric.unit))
 
 
+class _MetricUse(_Use):
+    worst: float | Literal["empty-prediction", "image-diagonal"] | None = Field(
+        default=None,
+        description="value of a missing or failed prediction: a number; `empty-prediction` scores "
+        "one without any voxel; `image-diagonal` is that length; the metric's worst bound where "
+        "absent",
+    )
+    undefined: Literal["exclude", "worst"] | None = Field(
+        default=None, description="cost of an undefined score; the policy's where absent"
+    )
+
+
 class Dsc(_MetricUse):
     """Dice against the consensus, or where the raters agree."""
 
@@ -60,6 +60,11 @@ class Dsc(_MetricUse):
     against: Literal["consensus", "agreement"] = Field(
         default="consensus",
         description="the consensus mask, or only voxels on which all raters agree",
+    )
+    epsilon: float = Field(
+        default=0.0,
+        ge=0,
+        description="added to the denominator in the released and published readings",
     )
 
 
@@ -221,19 +226,19 @@ class Plain(_MetricUse):
     ]
 
 
-class Efficiency(_MetricUse):
+class Efficiency(_Use):
     """A cost that was measured elsewhere and comes as a table."""
 
     name: Literal["time_s", "memory_gb_s"]
     ranked: bool | tuple[Reading, ...] = Field(
         default=False, description="whether it counts in the ranking"
     )
-    worst: float | Worst | None = Field(
-        default="worst-method", description="cost of a missing or failed prediction"
+    worst: float | Literal["worst-method"] = Field(
+        default="worst-method", description="cost of a missing or failed prediction: as the dearest"
     )
 
 
-MetricUse = Annotated[
+ImageUse = (
     Dsc
     | ThrDsc
     | MrEce
@@ -247,11 +252,10 @@ MetricUse = Annotated[
     | VoxelDistance
     | FBeta
     | Plain
-    | Efficiency,
-    Field(discriminator="name"),
-]
+)
+MetricUse = Annotated[ImageUse | Efficiency, Field(discriminator="name")]
 
-METRIC_USES: dict[str, type[_MetricUse]] = {
+METRIC_USES: dict[str, type[_Use]] = {
     name: use
     for use in get_args(get_args(MetricUse)[0])
     for name in get_args(use.model_fields["name"].annotation)

@@ -19,7 +19,7 @@ def score_dsc(comparison: Comparison, label: int, use: form.Dsc, reading: Readin
     if use.against == "consensus":
         counts = comparison.confusion(label)
         sizes = (counts.reference, counts.prediction, counts.tp)
-        return Measured(overlap.dsc_from_sizes(*sizes, reading=reading))
+        return Measured(overlap.dsc_from_sizes(*sizes, reading=reading, epsilon=use.epsilon))
     if reading == "released":
         foreground, counted = comparison.agreement_voxels(label)
         shape = comparison.reference.grid.shape

@@ -15,7 +15,8 @@ from segjury.metrics import distances, surface
 from segjury.metrics.information import PARTITION_MEASURES
 from segjury.metrics.metric import Reading
 from segjury.metrics.ratios import RATIOS
-from segjury.protocols import MetricUse, Protocol
+from segjury.protocols import Protocol
+from segjury.protocols.metric_use import ImageUse
 from segjury.scoring import contact, counts, probabilities, shapes
 from segjury.scoring.measured import NO_LABEL, Measured
 from segjury.volume import Grid
@@ -63,7 +64,7 @@ class Score:
 
 
 def score(
-    protocol: Protocol, comparison: Comparison, use: MetricUse, reading: Reading
+    protocol: Protocol, comparison: Comparison, use: ImageUse, reading: Reading
 ) -> list[Score]:
     """All scores of a metric: of each label or structure, and of the case."""
     if use.name in CASE_SCORERS:
@@ -84,7 +85,7 @@ def score(
     return [*scores, Score(WHOLE, mean)]
 
 
-def structures_of(protocol: Protocol, use: MetricUse) -> list[str]:
+def structures_of(protocol: Protocol, use: ImageUse) -> list[str]:
     """The structures that `score` gives a score for."""
     if use.metric.scope == "structure":
         return protocol.structure_names
@@ -93,7 +94,7 @@ def structures_of(protocol: Protocol, use: MetricUse) -> list[str]:
 
 
 def _label_score(
-    protocol: Protocol, comparison: Comparison, label: int, use: MetricUse, reading: Reading
+    protocol: Protocol, comparison: Comparison, label: int, use: ImageUse, reading: Reading
 ) -> Measured:
     if protocol.policy.absent == "exclude" and not comparison.reference.consensus.size(label):
         return Measured(math.nan, NO_LABEL)
@@ -101,7 +102,7 @@ def _label_score(
 
 
 def _structure_score(
-    comparison: Comparison, name: str, use: MetricUse, reading: Reading
+    comparison: Comparison, name: str, use: ImageUse, reading: Reading
 ) -> Measured:
     structure = comparison.reference.structures[name]
     if structure is None:
@@ -110,7 +111,7 @@ def _structure_score(
     return STRUCTURE_SCORERS[use.name](comparison, name, structure, use, reading)
 
 
-def _mean(measured: list[Measured], use: MetricUse, reading: Reading, grid: Grid) -> Measured:
+def _mean(measured: list[Measured], use: ImageUse, reading: Reading, grid: Grid) -> Measured:
     """Mean over the labels that have a value; the released programs let one NaN spoil it.
 
     A label that is undefined by fault of the prediction counts as the worst value.
@@ -122,7 +123,7 @@ def _mean(measured: list[Measured], use: MetricUse, reading: Reading, grid: Grid
     return Measured(float(values[~undefined].mean()))
 
 
-def worst_value(use: MetricUse, grid: Grid) -> float:
+def worst_value(use: ImageUse, grid: Grid) -> float:
     """The value that a prediction gets where it is missing or to blame; NaN where none is set."""
     if use.worst == "image-diagonal":
         sides = np.array(grid.shape) * (grid.spacing_mm if use.unit_used == "mm" else 1)
