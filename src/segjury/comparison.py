@@ -173,6 +173,7 @@ class Comparison:
                 bins=bins,
                 reading=form,
                 spans=joined_spans(volume.spans for volume in maps),
+                counts=self.reference.patterns.counts,
             ),
         )
 

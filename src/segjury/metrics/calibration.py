@@ -138,11 +138,14 @@ def calibration_histogram(
     bins: int = BINS,
     reading: Reading = "corrected",
     spans: Iterable[Span] | None = None,
+    counts: NDArray[np.int64] | None = None,
 ) -> CalibrationHistogram:
     """Count flat voxels once for all raters; those where every map is 0 are one number.
 
-    Looks only at `spans`, where it is known that the maps are 0 elsewhere.
+    Looks only at `spans`, where it is known that the maps are 0 elsewhere. `counts` are the
+    numbers of voxels of each code, where these are known.
     """
+    counts = np.bincount(codes, minlength=n_codes) if counts is None else counts
     shape = (n_codes, len(probabilities) + 1, bins + 1)
     voxels = np.zeros(shape, np.int64)
     total = np.zeros(bins + 1, np.float32 if reading == "released" else np.float64)
@@ -155,7 +158,7 @@ def calibration_histogram(
         cells = np.ravel_multi_index((pattern, label, index), shape)
         voxels += np.bincount(cells, minlength=voxels.size).reshape(shape)
         _add(total, index, confidence)
-    certain = np.bincount(codes, minlength=n_codes) - voxels.sum(axis=(1, 2))
+    certain = counts - voxels.sum(axis=(1, 2))
     one = _bin(np.ones(1), bins, reading)[0]
     voxels[:, 0, one] += certain
     confidence_sum = total.astype(np.float64)
@@ -167,15 +170,19 @@ def _top_label(
     maps: Sequence[NDArray[Any]], reading: Reading
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Confidence of the likeliest class, and that class; among equals the first, background."""
-    precision = np.float32 if reading == "released" else np.float64
-    foreground = np.stack([p.astype(precision) for p in maps])
-    background = np.maximum(precision(1) - foreground.sum(axis=0), precision(0))
-    classes = np.concatenate([background[None], foreground])
+    precision: Any = np.float32 if reading == "released" else np.float64
+    foreground = [p.astype(precision) for p in maps]
+    rest = precision(1) - sum(foreground[1:], start=foreground[0])
+    classes = [np.maximum(rest, precision(0)), *foreground]
     if reading == "released":
-        classes = np.maximum(classes, SMALLEST)
-        classes /= classes.sum(axis=0)
-    label = classes.argmax(axis=0)
-    return np.take_along_axis(classes, label[None], axis=0)[0], label
+        classes = [np.maximum(p, SMALLEST) for p in classes]
+        total = sum(classes[1:], start=classes[0])
+        classes = [p / total for p in classes]
+    confidence, label = classes[0], np.zeros(rest.size, np.intp)
+    for number, p in enumerate(classes[1:], 1):
+        label[p > confidence] = number
+        confidence = np.maximum(confidence, p)
+    return confidence, label
 
 
 def _bin(confidence: NDArray[Any], bins: int, reading: Reading) -> NDArray[np.intp]:
