@@ -15,6 +15,7 @@ import pytest
 
 PROTOCOL = "curvas-pdacvi-2025"
 COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report")
+COMMANDS += ("ensemble", "vessels")
 
 
 def segjury(*arguments, **options):
@@ -194,3 +195,90 @@ def test_the_run_names_its_reading(demo):
     assert run["cases"] == 5
     ranked = [use["name"] for use in run["protocol"]["definition"]["metrics"] if use["ranked"]]
     assert ranked == ["dsc", "thr_dsc", "mr_ece", "crps", "vi"]
+
+
+@pytest.fixture(scope="module")
+def aorta(tmp_path_factory):
+    """A small run of a protocol with 23 classes, one of its predictions missing."""
+    folder = tmp_path_factory.mktemp("aorta")
+    made = segjury(
+        *("phantom", "aortaseg-2024", folder, "--cases", 2, "--methods", 6, "--shape", "44,32,87")
+    )
+    assert made.returncode == 0, made.stderr
+    done = segjury(
+        *("evaluate", "aortaseg-2024", "--reference", folder / "reference"),
+        *("--predictions", folder / "predictions", "--out", folder / "out"),
+        *("--efficiency", folder / "efficiency.csv"),
+    )
+    assert done.returncode == 2
+    assert "method Failing: no prediction" in done.stderr
+    return folder
+
+
+def test_ranks_are_those_of_each_case_and_metric(aorta):
+    done = segjury("rank", aorta / "out" / "scores.csv", "--out", aorta / "out")
+    assert done.returncode == 0, done.stderr
+    assert "note: nsd: surfel, tolerance 2 mm" in done.stdout
+    assert "Failing 1 of 2" in done.stdout
+    scores = pd.read_csv(aorta / "out" / "scores.csv", keep_default_na=False)
+    rows = scores[(scores["reading"] == "corrected") & (scores["structure"] == "all")]
+    rows = rows[rows["metric"].isin(["dsc", "nsd"])].astype({"value": float})
+    ranks = rows.groupby(["case", "metric"])["value"].rank(ascending=False)
+    ranks = ranks.where(rows["status"] == "ok", 6)
+    expected = ranks.groupby(rows["method"]).mean()
+    board = pd.read_csv(aorta / "out" / "leaderboard.csv").set_index("method")
+    pd.testing.assert_series_equal(
+        board["mean_rank"].sort_index(), expected.sort_index(), check_names=False
+    )
+
+
+def test_costs_are_ranked_like_any_metric(aorta):
+    scores = aorta / "out" / "scores.csv"
+    done = segjury("rank", scores, "--metrics", "dsc,time_s,memory_gb_s", "--out", aorta / "costs")
+    assert done.returncode == 0, done.stderr
+    board = pd.read_csv(aorta / "costs" / "leaderboard.csv")
+    given = pd.read_csv(aorta / "efficiency.csv").groupby("method")["time_s"].mean()
+    others = board[board["method"] != "Failing"].set_index("method")["time_s"]
+    pd.testing.assert_series_equal(
+        others.sort_index(), given.drop("Failing").sort_index(), check_names=False
+    )
+
+
+def test_the_report_tells_the_classes_apart(aorta):
+    out = aorta / "report.html"
+    done = segjury("report", aorta / "out" / "scores.csv", "--out", out)
+    assert done.returncode == 0, done.stderr
+    page = out.read_text()
+    assert "By structure" in page
+    assert "Left Common Carotid" in page
+    assert "tolerance 2 mm" in page
+    assert len(list((aorta / "figures").glob("boxes-*.svg"))) == 4  # two ranked, two costs
+
+
+def test_vessels_are_measured_and_written(tmp_path):
+    mask = np.zeros((20, 20, 30), np.uint8)
+    mask[10, 10, 2:28] = 1
+    mask[4, 4, 5:15] = 2
+    path = tmp_path / "line.nii.gz"
+    nib.save(nib.Nifti1Image(mask, np.diag([0.5, 0.5, 0.5, 1])), path)
+    done = segjury("vessels", path, "--label", 1, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (row,) = pd.read_csv(tmp_path / "out" / "vessels.csv").to_dict("records")
+    assert row["length_mm"] == pytest.approx(25 * 0.5)
+    assert (row["branches"], row["components"], row["ends"]) == (1, 1, 2)
+    assert row["mean_tortuosity"] == pytest.approx(1)
+    assert row["volume_mm3"] == pytest.approx(26 / 8)
+    assert len(pd.read_csv(tmp_path / "out" / "branches.csv")) == 1
+    assert len(pd.read_csv(tmp_path / "out" / "radii.csv")) == 26
+    assert "components" in segjury("vessels", path).stdout
+
+
+def test_an_empty_mask_has_no_vessels(tmp_path):
+    path = tmp_path / "empty.nii.gz"
+    nib.save(nib.Nifti1Image(np.zeros((5, 5, 5), np.uint8), np.eye(4)), path)
+    done = segjury("vessels", path, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert pd.read_csv(tmp_path / "out" / "vessels.csv").loc[0, "length_mm"] == 0
+    missing = segjury("vessels", tmp_path / "none.nii.gz")
+    assert missing.returncode == 2
+    assert "none.nii.gz is missing" in missing.stderr

@@ -7,7 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from segjury.metrics import READINGS, crps, dsc, mr_ece, thr_dsc, vi
+from segjury.metrics import (
+    READINGS,
+    agreement_dsc,
+    confidence,
+    crps,
+    dsc,
+    ece,
+    mr_ece,
+    thr_dsc,
+    vi,
+)
+from segjury.metrics.calibration import (
+    CalibrationHistogram,
+    calibration_histogram,
+    ece_per_rater,
+)
 from segjury.metrics.invasion import (
     invasion_angles,
     pack_bits,
@@ -136,3 +151,90 @@ def test_the_distance_of_samples_is_scipys(seed):
     b = rng.uniform(0, 360, rng.integers(1, 7))
     assert sample_distance(a, b) == pytest.approx(wasserstein_distance(a, b), abs=1e-10)
     assert sample_distance(a, a) == 0
+
+
+# ---- calibration of several classes, by hand -----------------------------------------------
+
+
+def test_ece_of_three_classes_by_hand():
+    # Four voxels, all sure of the second class: 0.7 in the bin from 0.7. Rater 1 agrees on three.
+    labels = np.array([[1, 1, 1, 2], [1, 1, 1, 1]])[:, None, None, :]
+    first = row(0.7, 0.7, 0.7, 0.7)
+    probabilities = np.stack([first, 1 - first - 0.1])
+    expected = (abs(0.75 - 0.7) + abs(1.0 - 0.7)) / 2
+    for reading in ("released", "published", "corrected"):
+        assert ece(labels, probabilities, reading=reading) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_tie_predicts_the_background_then_the_first_class():
+    labels = row(0, 1)[None]
+    tied = np.stack([row(0.5, 0.4), row(0.0, 0.4)])  # background 0.5 and 0.2
+    # both are right: confidence 0.5 and 0.4
+    assert ece(labels, tied) == pytest.approx((0.5 + 0.6) / 2)
+
+
+def test_probabilities_that_sum_to_more_than_one_leave_nothing_to_the_background():
+    labels = row(1, 1)[None]
+    too_much = np.stack([row(0.9, 0.9), row(0.8, 0.8)])
+    assert ece(labels, too_much) == pytest.approx(0.1)
+
+
+def test_released_counts_stop_where_a_float32_does():
+    # 40 million certain background voxels, of which the rater calls 10 million foreground: the
+    # hits and the confidences both stop at 2^24, so that nothing seems wrong.
+    voxels = np.zeros((2, 2, 51), np.int64)
+    voxels[0, 0, 50], voxels[1, 0, 50] = 30_000_000, 10_000_000
+    confidence = np.zeros(51)
+    confidence[50] = 40_000_000
+    histogram = CalibrationHistogram(voxels, confidence)
+    labels = np.array([[0], [1]])
+    assert ece_per_rater(histogram, labels, reading="released") == 0
+    assert ece_per_rater(histogram, labels, reading="corrected") == 0.25
+    assert np.float32(2**24) + np.float32(1) == np.float32(2**24)  # why
+
+
+def test_released_sums_depend_on_the_order_as_float32_sums_do():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.98, 0.9999, 200_000).astype(np.float32)
+    codes = np.zeros(p.size, np.uint8)
+    histogram = calibration_histogram(codes, [p], 1, reading="released")
+    in_turn = np.float32(0)
+    for value in p / (p + np.maximum(1 - p, np.float32(1e-8))):
+        in_turn += value
+    assert histogram.confidence[49] == in_turn
+    assert abs(in_turn - p.sum(dtype=float)) > 1  # which is the defect
+
+
+# ---- where the raters agree, by hand -------------------------------------------------------
+
+
+def test_dissensus_does_not_count():
+    raters = np.array([[1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0]])[:, :, None, None]
+    prediction = np.array([1, 0, 1, 1, 1, 0])[:, None, None]  # one of two right, one added
+    assert agreement_dsc(raters, prediction) == pytest.approx(2 * 1 / (2 + 2))
+
+
+def test_the_released_form_is_a_mean_over_rows():
+    foreground = np.zeros((4, 3, 2), bool)
+    foreground[:, 1, 0] = foreground[:2, 2, 0] = foreground[0, 1, 1] = True
+    foreground[:, 0, 1] = True  # row 0 is dropped
+    prediction = np.zeros_like(foreground)
+    prediction[:2, 1, 0] = prediction[:2, 2, 0] = True
+    # slice 0: rows 2/3 and 1, slice 1: its one row is missed
+    expected = ((2 * 2 / 6 + 1) / 2 + 0) / 2
+    assert agreement_dsc([foreground], prediction, reading="released") == pytest.approx(expected)
+    volumetric = 2 * 4 / (11 + 4)
+    assert agreement_dsc([foreground], prediction) == pytest.approx(volumetric)
+
+
+def test_nothing_to_agree_on():
+    nothing = np.zeros((2, 2, 2), bool)
+    assert agreement_dsc([nothing], nothing) == 1
+    assert math.isnan(agreement_dsc([nothing], nothing, reading="published"))
+    assert agreement_dsc([nothing], nothing, reading="released") == 0
+    assert math.isnan(confidence([nothing], nothing.astype(float)))
+
+
+def test_confidence_by_hand():
+    raters = [row(1, 1, 0, 0), row(1, 0, 0, 0)]
+    assert confidence(raters, row(0.8, 0.1, 0.2, 0.4)) == pytest.approx((1 - 0.3 + 0.8) / 2)
