@@ -20,6 +20,11 @@ _DECIMALS = {
     "nsd": 3,
     "cldice": 3,
     "confidence": 3,
+    "volsim": 3,
+    "mi": 3,
+    "bavd": 3,
+    "betti": 1,
+    "small_recall": 3,
 }
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
 NONE = "–"  # noqa: RUF001  (a dash stands for no number)

@@ -67,6 +67,13 @@ class Dsc(_MetricUse):
         description="added to the denominator in the released and published readings",
     )
 
+    def remark(self, reading: Reading) -> str:
+        """Which voxels count."""
+        if self.against == "consensus":
+            return ""
+        by_rows = ", as a mean over image rows instead of the volume"
+        return f"where all raters agree{by_rows if reading == 'released' else ''}"
+
 
 class _Thresholded(_MetricUse):
     thresholds: tuple[float, ...] = Field(

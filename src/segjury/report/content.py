@@ -77,7 +77,7 @@ def content(scores: pd.DataFrame, rules: Rules) -> Content:
         main=print_board(main, caption=_caption(main, rules, count)),
         readings=tuple(each.reading for each in boards),
         comparison=comparison(boards) if others else (),
-        others=_others(print_board, main, others),
+        others=_others(print_board, main, others, rules),
         cohorts=tuple(
             print_board(
                 each,
@@ -101,13 +101,13 @@ def direction(rules: Rules, metric: str) -> str:
 
 
 def _others(
-    print_board: Any, main: Leaderboard, others: Sequence[Leaderboard]
+    print_board: Any, main: Leaderboard, others: Sequence[Leaderboard], rules: Rules
 ) -> tuple[Board, ...]:
     """The other readings' leaderboards in which any rank differs."""
     boards = (
         print_board(
             each,
-            caption=f"Leaderboard, {plain(each.reading)} reading",
+            caption=plain(f"Leaderboard, {each.reading} reading{_remarks(rules, each.reading)}"),
             against=main,
             compared_with=f"the {plain(main.reading)} reading",
         )
@@ -120,8 +120,12 @@ def _caption(main: Leaderboard, rules: Rules, cases: int) -> str:
     start = "Leaderboard" if main.reading == "given" else f"Leaderboard, {main.reading} reading"
     over = f": {rules.aggregate} over {cases} cases" if cases > 1 else ""
     ranks = "mean rank on the cases" if rules.scheme == "rank-then-aggregate" else "rank"
-    remarks = "".join(f"; {remark}" for remark in rules.remarks.get(main.reading, ()))
-    return plain(f"{start}{over}, {ranks} beside each value{remarks}")
+    return plain(f"{start}{over}, {ranks} beside each value{_remarks(rules, main.reading)}")
+
+
+def _remarks(rules: Rules, reading: str) -> str:
+    """How a reading measures some metrics, to go with a table."""
+    return "".join(f"; {remark}" for remark in rules.remarks.get(reading, ()))
 
 
 def _beside(
