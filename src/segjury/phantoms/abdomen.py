@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,7 @@ _ORGANS = (
     Organ((-62, -44, -6), (14, 21, 26), 10, 2.0),  # gallbladder
 )
 
-STOMACH: tuple[list[Triple], list[float]] = (
+_STOMACH: tuple[list[Triple], list[float]] = (
     [(72, -18, 95), (66, -42, 62), (46, -66, 32), (14, -70, 14), (-20, -58, 10), (-40, -44, 10)],
     [30, 29, 24, 19, 15, 10],
 )
@@ -82,7 +83,7 @@ DUODENUM: tuple[list[Triple], list[float]] = (
     ],
     [10, 12, 12, 12, 9, 7.5, 10],
 )
-COLON: tuple[tuple[list[Triple], list[float]], ...] = (
+_COLON: tuple[tuple[list[Triple], list[float]], ...] = (
     ([(-104, 8, -62), (-108, 16, -95), (-108, 20, -140)], [16, 19, 19]),
     ([(-98, -40, -58), (-45, -78, -62), (20, -82, -48), (85, -62, -8)], [17, 15, 15, 14]),
     ([(112, 4, 12), (116, 24, -30), (112, 28, -80), (108, 26, -140)], [14, 13, 13, 13]),
@@ -120,20 +121,7 @@ def render(
     noise_hu: float = 13.0,
 ) -> NDArray[np.int16]:
     """The CT: body, organs, bowel, spine, gland with its findings, vessels, noise."""
-    section, wall = body_section(grid)
-    image = np.empty(grid.shape, np.float32, order="F")
-    image[:] = section[:, :, None]
-    for organ in _ORGANS:
-        paint_organ(image, grid, organ, rng)
-    paint_bowel(image, grid, rng)
-    for course in COLON:
-        gas = min(point[1] for point in course[0]) + 2.0
-        paint_hollow(image, grid, course, rng, gas_above_mm=gas)
-    paint_hollow(image, grid, STOMACH, rng, gas_above_mm=-76)
-    paint_hollow(image, grid, DUODENUM, rng, gas_above_mm=-48)
-    image[wall] = section[wall][:, None]  # no organ grows through it
-    paint_spine(image, grid)
-    paint_ribs(image, grid)
+    image = body(grid, _ORGANS, rng)
     paint_course(image, grid, curve(*CAVA), CAVAL)
     for course in LIVER_VEINS:
         paint_course(image, grid, curve(*course), VEIN)
@@ -144,7 +132,26 @@ def render(
     return with_noise(image, noise_hu, rng)
 
 
-def body_section(grid: Grid) -> tuple[Field, NDArray[np.bool_]]:
+def body(grid: Grid, organs: Sequence[Organ], rng: np.random.Generator) -> Field:
+    """The abdomen without vessels and findings: wall, organs, gut and bones."""
+    section, wall = _body_section(grid)
+    image = np.empty(grid.shape, np.float32, order="F")
+    image[:] = section[:, :, None]
+    for organ in organs:
+        _paint_organ(image, grid, organ, rng)
+    _paint_bowel(image, grid, rng)
+    for course in _COLON:
+        gas = min(point[1] for point in course[0]) + 2.0
+        _paint_hollow(image, grid, course, rng, gas_above_mm=gas)
+    _paint_hollow(image, grid, _STOMACH, rng, gas_above_mm=-76)
+    _paint_hollow(image, grid, DUODENUM, rng, gas_above_mm=-48)
+    image[wall] = section[wall][:, None]  # no organ grows through it
+    _paint_spine(image, grid)
+    _paint_ribs(image, grid)
+    return image
+
+
+def _body_section(grid: Grid) -> tuple[Field, NDArray[np.bool_]]:
     """Air, skin, fat, abdominal wall and visceral fat, alike on all slices; all but the last."""
     x, y, _ = axes_mm(grid)
     u = (x - _BODY_CENTRE_MM[0]) / _BODY_SEMI_AXES_MM[0]
@@ -172,7 +179,7 @@ def blend(image: Field, box: Box, grid: Grid, phi_mm: Field, hu: float | Field) 
     image[box] += weight * (hu - image[box])
 
 
-def paint_organ(image: Field, grid: Grid, organ: Organ, rng: np.random.Generator) -> None:
+def _paint_organ(image: Field, grid: Grid, organ: Organ, rng: np.random.Generator) -> None:
     """An ellipsoid, a little moved and scaled."""
     centre = np.array(organ.centre_mm) + rng.normal(0, 2.0, 3)
     semi = np.array(organ.semi_axes_mm) * rng.uniform(0.95, 1.05, 3)
@@ -199,7 +206,7 @@ def paint_course(
         blend(image, box, grid, phi, hu)
 
 
-def paint_hollow(
+def _paint_hollow(
     image: Field,
     grid: Grid,
     course: tuple[list[Triple], list[float]],
@@ -225,7 +232,7 @@ def paint_hollow(
     blend(image, box, grid, gas, -930.0)
 
 
-def paint_bowel(image: Field, grid: Grid, rng: np.random.Generator) -> None:
+def _paint_bowel(image: Field, grid: Grid, rng: np.random.Generator) -> None:
     """Loops of jejunum and colon in front and below, each fluid or with gas on top."""
     for number in range(22):
         corner = (25, -62, -70) if number < 8 else (-85, -70, -130)  # jejunum lies on the left
@@ -233,10 +240,10 @@ def paint_bowel(image: Field, grid: Grid, rng: np.random.Generator) -> None:
         course = [_point(low + rng.normal(0, size, 3)) for size in (1, 14, 18)]
         radius = rng.uniform(8, 13)
         gas = low[1] - rng.uniform(-2, 14)
-        paint_hollow(image, grid, (course, [radius] * 3), rng, gas_above_mm=gas)
+        _paint_hollow(image, grid, (course, [radius] * 3), rng, gas_above_mm=gas)
 
 
-def paint_spine(image: Field, grid: Grid) -> None:
+def _paint_spine(image: Field, grid: Grid) -> None:
     """Vertebrae and discs."""
     low, high = grid.origin_mm[2], grid.origin_mm[2] + grid.shape[2] * grid.spacing_mm[2]
     for number in range(int(np.floor(low / 34)) - 1, int(np.ceil(high / 34)) + 2):
@@ -262,7 +269,7 @@ def _paint_block(image: Field, grid: Grid, centre: Triple, semi: Triple, hu: flo
     blend(image, box, grid, phi, hu)
 
 
-def paint_ribs(image: Field, grid: Grid) -> None:
+def _paint_ribs(image: Field, grid: Grid) -> None:
     """Ribs run round the wall from the spine to the front, sinking as they go."""
     turn = np.radians(np.linspace(70, -25, 24))
     reach = np.array(_BODY_SEMI_AXES_MM) - 24

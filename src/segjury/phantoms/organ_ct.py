@@ -9,22 +9,14 @@ from segjury.phantoms.abdomen import (
     ARTERY,
     CAVA,
     CAVAL,
-    COLON,
-    DUODENUM,
     LIVER_VEINS,
     PANCREAS,
     SPLENIC_VEIN,
-    STOMACH,
     SURROUNDINGS,
     VEIN,
     blend,
-    body_section,
-    paint_bowel,
+    body,
     paint_course,
-    paint_hollow,
-    paint_organ,
-    paint_ribs,
-    paint_spine,
     with_noise,
 )
 from segjury.phantoms.fields import (
@@ -54,7 +46,7 @@ def render_organs(
     noise_hu: float = 13.0,
 ) -> NDArray[np.int16]:
     """The CT: body, gut, spine, then the organs with their findings, vessels, noise."""
-    image = _surroundings(grid, rng)
+    image = body(grid, SURROUNDINGS, rng)
     for part in parts:
         _paint_part(image, grid, part, rng)
         if part.name == "liver":
@@ -73,24 +65,6 @@ def render_organs(
     for name, course in patient.anatomy.vessels.items():
         paint_course(image, grid, course, VEIN if name in ("PORTA", "SMV") else ARTERY)
     return with_noise(image, noise_hu, rng)
-
-
-def _surroundings(grid: Grid, rng: np.random.Generator) -> Field:
-    section, wall = body_section(grid)
-    image = np.empty(grid.shape, np.float32, order="F")
-    image[:] = section[:, :, None]
-    for organ in SURROUNDINGS:
-        paint_organ(image, grid, organ, rng)
-    paint_bowel(image, grid, rng)
-    for course in COLON:
-        gas = min(point[1] for point in course[0]) + 2.0
-        paint_hollow(image, grid, course, rng, gas_above_mm=gas)
-    paint_hollow(image, grid, STOMACH, rng, gas_above_mm=-76)
-    paint_hollow(image, grid, DUODENUM, rng, gas_above_mm=-48)
-    image[wall] = section[wall][:, None]  # no organ grows through it
-    paint_spine(image, grid)
-    paint_ribs(image, grid)
-    return image
 
 
 def _paint_part(image: Field, grid: Grid, part: Part, rng: np.random.Generator) -> None:
