@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,7 +23,8 @@ Shape = tuple[int, int, int]
 # none near and the box around all is small. Measured; the distances are the same.
 NEAR_VOXELS = 8.0
 BOX_VOXELS_PER_FAR_POINT = 250
-MOST_BOX_VOXELS = 1 << 24  # 200 MB
+MOST_BOX_VOXELS = 1 << 27  # 1.6 GB
+PIECE = 1 << 20  # points that are looked at together, so that a full mask needs little memory
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Points:
     @cached_property
     def indices(self) -> Ints:
         """Indices x, y, z on the grid, (n, 3)."""
-        return np.stack(coordinates(self.flat, self.shape), axis=1)
+        return _indices(self.flat, self.shape)
 
     @cached_property
     def tree(self) -> cKDTree:
@@ -67,10 +69,16 @@ def nearest_distances(points: Points, others: Points) -> Floats:
         return np.full(points.flat.size, np.inf)
     distances = np.zeros(points.flat.size)
     apart = np.flatnonzero(~contained(points.flat, others.flat))
-    indices = points.indices[apart]
-    # from whole numbers of voxels, so that the place in the image leaves no rounding error
-    offsets = (indices - _nearest(indices, others)) * np.asarray(others.spacing)
-    distances[apart] = np.sqrt((offsets**2).sum(axis=1))
+    far = [np.zeros(0, np.int64)]
+    for piece in _pieces(apart):
+        indices = _indices(points.flat[piece], points.shape)
+        nearest, is_far = _nearest_if_near(indices, others)
+        distances[piece] = _lengths(indices - nearest, others.spacing)
+        far.append(piece[is_far])
+    search = _search_for_far(points, np.concatenate(far), others)
+    for piece in _pieces(np.concatenate(far)):
+        indices = _indices(points.flat[piece], points.shape)
+        distances[piece] = _lengths(indices - search(indices), others.spacing)
     return distances
 
 
@@ -78,33 +86,56 @@ def contained(values: Ints, others: Ints) -> NDArray[np.bool_]:
     """Which values are among the others; both in ascending order without repetition."""
     if others.size == 0:
         return np.zeros(values.size, bool)
-    places = np.searchsorted(others, values)
-    return np.asarray(others[np.minimum(places, others.size - 1)] == values)
+    last = others.size - 1
+    found = [
+        others[np.minimum(np.searchsorted(others, piece), last)] == piece
+        for piece in _pieces(values)
+    ]
+    return np.concatenate([np.zeros(0, bool), *found])
 
 
-def _nearest(indices: Ints, others: Points) -> Ints:
-    """Indices of the nearest of the others, of which there is at least one."""
+def _pieces(values: Ints) -> Iterator[Ints]:
+    for start in range(0, values.size, PIECE):
+        yield values[start : start + PIECE]
+
+
+def _indices(flat_indices: Ints, shape: Shape) -> Ints:
+    """Indices x, y, z of points, (n, 3)."""
+    return np.stack(coordinates(flat_indices, shape), axis=1)
+
+
+def _lengths(offsets: Ints, spacing: Triple) -> Floats:
+    """Lengths of whole numbers of voxels, so that the place in the image leaves no rounding."""
+    return np.asarray(np.sqrt(((offsets * np.asarray(spacing)) ** 2).sum(axis=1)))
+
+
+def _nearest_if_near(indices: Ints, others: Points) -> tuple[Ints, NDArray[np.bool_]]:
+    """Indices of the nearest of the others, and for which points none is near."""
     near = NEAR_VOXELS * float(np.mean(others.spacing))
     _, row = others.tree.query(indices * others.spacing, distance_upper_bound=near)
-    far = np.flatnonzero(row == others.flat.size)  # the tree's way to say that none is that near
-    nearest = others.indices[np.where(row == others.flat.size, 0, row)]
-    if far.size:
-        nearest[far] = _nearest_of_far(indices[far], others)
-    return nearest
+    is_far = row == others.flat.size  # the tree's way to say that none is that near
+    return others.indices[np.where(is_far, 0, row)], is_far
 
 
-def _nearest_of_far(indices: Ints, others: Points) -> Ints:
+def _search_for_far(points: Points, far: Ints, others: Points) -> Callable[[Ints], Ints]:
+    """How to find the nearest of the others for points that have none near."""
     from scipy import ndimage
 
-    low = np.minimum(indices.min(axis=0), others.indices.min(axis=0))
-    high = np.maximum(indices.max(axis=0), others.indices.max(axis=0))
-    box = high - low + 1
-    if box.prod() > min(MOST_BOX_VOXELS, BOX_VOXELS_PER_FAR_POINT * len(indices)):
-        _, row = others.tree.query(indices * others.spacing)
-        return np.asarray(others.indices[row])
-    outside = np.ones(box, bool)
-    outside[tuple((others.indices - low).T)] = False
-    nearest = ndimage.distance_transform_edt(
-        outside, sampling=others.spacing, return_distances=False, return_indices=True
-    )
-    return np.asarray(nearest[:, *(indices - low).T].T + low)
+    if far.size:
+        corners = [extent(points.flat[far], points.shape), extent(others.flat, others.shape)]
+        low = np.min([low for low, _ in corners], axis=0)
+        box = np.max([high for _, high in corners], axis=0) - low + 1
+        if box.prod() <= min(MOST_BOX_VOXELS, BOX_VOXELS_PER_FAR_POINT * far.size):
+            outside = np.ones(box, bool)
+            outside[tuple((others.indices - low).T)] = False
+            nearest = ndimage.distance_transform_edt(
+                outside, sampling=others.spacing, return_distances=False, return_indices=True
+            )
+            return lambda indices: np.asarray(nearest[:, *(indices - low).T].T + low)
+    return lambda indices: others.indices[others.tree.query(indices * others.spacing)[1]]
+
+
+def extent(voxels: Ints, shape: Shape) -> tuple[Ints, Ints]:
+    """Smallest and largest index along each axis of points given by flat indices."""
+    ends = [(i.min(axis=0), i.max(axis=0)) for i in (_indices(p, shape) for p in _pieces(voxels))]
+    return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)

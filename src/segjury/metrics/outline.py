@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.nearest import Ints, Shape
+from segjury.metrics.nearest import Ints, Shape, extent
 from segjury.volume import coordinates, flat, nonzero_voxels
 
 SLAB_VOXELS = 1 << 20  # stays in the cache
@@ -89,16 +89,19 @@ def _slabs(voxels: Ints, shape: Shape) -> Iterator[_Slab]:
     """
     if voxels.size == 0:
         return
-    x, y, z = coordinates(voxels, shape)
-    lowest, all_planes = int(z[0]), int(z[-1] - z[0]) + 2
-    area = int((np.ptp(x) + 3) * (np.ptp(y) + 3))
-    slabs = min(-(-area * all_planes // SLAB_VOXELS), all_planes)
+    plane = shape[0] * shape[1]
+    low, high = extent(voxels, shape)
+    wide, tall, _ = (high - low + 3).tolist()
+    lowest, all_planes = int(low[2]), int(high[2] - low[2]) + 2
+    slabs = min(-(-wide * tall * all_planes // SLAB_VOXELS), all_planes)
     planes = -(-all_planes // slabs)
-    above = z - lowest
+    first_voxels = np.searchsorted(voxels, np.arange(lowest, high[2] + 2) * plane)
+    above = np.flatnonzero(np.diff(first_voxels))  # planes that hold a voxel
     for number in np.union1d(above // planes, (above + 1) // planes).tolist():
         first = lowest + number * planes
-        here = slice(*np.searchsorted(z, (first - 1, first + planes + 1)))
-        yield _slab(x[here], y[here], z[here] - first, planes, first)
+        ends = np.array([first - 1, first + planes + 1]) * plane
+        x, y, z = coordinates(voxels[slice(*np.searchsorted(voxels, ends))], shape)
+        yield _slab(x, y, z - first, planes, first)
 
 
 def _slab(x: Ints, y: Ints, z: Ints, planes: int, first: int) -> _Slab:
