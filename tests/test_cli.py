@@ -137,7 +137,7 @@ def test_check_lists_one_line_per_problem(tmp_path):
     assert second == "warning: case P002: annotation_4 marks nothing"
     assert third.startswith(f"error: case P002, method {method}: probability.nii.gz has values ")
     assert third.endswith("expected probabilities in [0, 1]. Scale the map to probabilities.")
-    assert "2 errors, 1 warnings" in done.stderr
+    assert "2 errors, 1 warning" in done.stderr
 
 
 def test_rank_takes_the_metrics_of_the_protocol_and_writes_each_reading(demo, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -97,8 +98,8 @@ def test_the_best_vote_and_are_scored_as_one_more_method(bench):
     assert set(after["method"]) - set(before["method"]) == {"ensemble-majority-3"}
     old = after[after["method"] != "ensemble-majority-3"].reset_index(drop=True)
     pd.testing.assert_frame_equal(old, before)
-    made = json.loads((bench / "out" / "run.json").read_text())["ensembles"]
-    voters = made["ensemble-majority-3"]["methods"]
+    marker = bench / "predictions" / "ensemble-majority-3" / "ensemble.json"
+    voters = json.loads(marker.read_text())["methods"]
     case = sorted((bench / "reference").iterdir())[0].name
     masks = [
         read_volume(bench / "predictions" / m / case / "segmentation.nii.gz").array for m in voters
@@ -108,6 +109,36 @@ def test_the_best_vote_and_are_scored_as_one_more_method(bench):
     again = ensemble(bench, "--top", "2", "--method", "staple", "--name", "pair")
     assert again.returncode == 0, again.stderr
     assert "ensemble-majority-3" not in again.stdout.splitlines()[0]  # it does not vote
+    evaluate_files("smile-uhura-2023", bench, "--reading", "released")
+    once_more = ensemble(bench, "--top", "3", "--name", "trio")
+    assert "ensemble" not in once_more.stdout.splitlines()[0]  # nor after another run
+
+
+def test_a_case_that_nobody_predicts_leaves_nothing_of_an_older_ensemble(bench):
+    assert ensemble(bench, "--methods", "Careful,Noisy", "--name", "pair of two").returncode == 0
+    case = sorted((bench / "reference").iterdir())[0].name
+    for method in ("Careful", "Noisy"):
+        (bench / "predictions" / method / case).rename(bench / f"{method} {case}")
+    done = ensemble(bench, "--methods", "Careful,Noisy", "--name", "pair of two")
+    for method in ("Careful", "Noisy"):
+        (bench / f"{method} {case}").rename(bench / "predictions" / method / case)
+    assert f"case {case}: without Careful: no prediction" in done.stderr
+    assert not (bench / "predictions" / "pair of two" / case).exists()
+    scores = pd.read_csv(bench / "out" / "scores.csv")
+    mine = scores[(scores["method"] == "pair of two") & (scores["case"] == case)]
+    assert set(mine["status"]) == {"missing"}
+
+
+def test_a_submission_that_was_not_scored_is_not_overwritten(bench):
+    submission = bench / "predictions" / "late" / "S001"
+    submission.mkdir(parents=True)
+    (submission / "segmentation.nii.gz").write_bytes(b"their work")
+    done = ensemble(bench, "--name", "late")
+    kept = (submission / "segmentation.nii.gz").read_bytes()
+    shutil.rmtree(submission.parent)
+    assert done.returncode == 2
+    assert "late is a method already" in done.stderr
+    assert kept == b"their work"
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,8 @@ def test_groups_come_from_the_table_of_cases(tmp_path):
     for case in ("P1", "P2"):
         write_case(tmp_path, case, [boxes(**WHOLE)] * 3)
         write_answer(tmp_path, "A", case, boxes(**WHOLE))
-    (tmp_path / "reference" / "cases.csv").write_text("case,group,sex\nP2,C,f\nP1,A,m\n")
+    text = "\ufeffcase,group,sex,cohort\nP2, C ,f,mine\nP1,A\n"
+    (tmp_path / "reference" / "cases.csv").write_text(text, encoding="utf-8")
     table = run(tmp_path).reset_index()
     assert dict(zip(table["case"], table["group"], strict=True)) == {"P1": "A", "P2": "C"}
     assert (table["cohort"] == table["group"]).all()
@@ -147,10 +148,11 @@ def test_groups_come_from_the_table_of_cases(tmp_path):
         "case absent": ("case,group\nP2,A\n", "has no case P1"),
         "twice": ("case,group\nP1,A\nP1,B\n", "has case P1 twice"),
         "semicolon": ("case,group\nP1,A;B\n", "semicolon"),
+        "short line": ("case,group\nP2\n", "has no case P1"),
         "empty": ("", "has no column case"),
         "binary": ("\x00\x01", "no column|cannot be read"),
     }.values(),
-    ids=["no group", "no case", "case absent", "twice", "semicolon", "empty", "binary"],
+    ids=["no group", "no case", "case absent", "twice", "semicolon", "short", "empty", "binary"],
 )
 def test_bad_tables_of_cases_are_refused(tmp_path, text, message):
     path = tmp_path / "cases.csv"

@@ -99,6 +99,15 @@ WRONG = {
         'worst = "worst-method"',
         "'empty-prediction' or 'image-diagonal'",
     ),
+    "no number": ('worst = "empty-prediction"', "worst = inf", "finite"),
+    "no length": ('worst = "empty-prediction"', 'worst = "image-diagonal"', "crps is no length"),
+    "label called all": ("PDAC = 1", "all = 1", "cannot be called all"),
+    "label as a path": ("PDAC = 1", '"../x" = 1', "pattern"),
+    "column taken": (
+        "[policy]",
+        '[cases]\ncolumns = ["value"]\n\n[policy]',
+        "scores have a column value of their own",
+    ),
     "reading": ("ranked = false", 'ranked = ["final"]', "'released', 'published' or 'corrected'"),
     "path": ('image = "image"', 'image = "../image"', "pattern"),
 }

@@ -201,6 +201,13 @@ def test_a_missing_case_ranks_as_low_as_there_are_methods():
     }  # B ties at 0, but is there
 
 
+def test_a_row_that_is_absent_is_left_out_when_ranks_come_first():
+    rows = [(m, c, "dsc", v) for m, v in (("A", 0.9), ("B", 0.8)) for c in ("1", "2")]
+    table = long_table(rows[:-1])
+    board = leaderboard(table, scheme="rank-then-aggregate", missing="exclude")
+    assert board.mean_rank.to_dict() == {"A": 1, "B": 2}
+
+
 def test_metrics_with_fewer_cases_weigh_less_when_ranks_come_first():
     rows = [(m, str(c), "dsc", v) for m, v in (("A", 0.9), ("B", 0.8)) for c in range(3)]
     rows += [("A", "0", "nsd", 0.1), ("B", "0", "nsd", 0.2)]

@@ -197,7 +197,7 @@ def check(
     not there, an origin that differs.
     """
     from segjury import dataset
-    from segjury.console import progress_bar, terminal
+    from segjury.console import progress_bar, say
     from segjury.loading import case_names
     from segjury.protocols import load_protocol
 
@@ -214,8 +214,9 @@ def check(
     for problem in problems:
         print(problem)
     errors = sum(not problem.warning for problem in problems)
-    summary = f"{errors} errors, {len(problems) - errors} warnings"
-    terminal(stderr=True).print(summary, highlight=False)
+    warnings = len(problems) - errors
+    summary = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    say(summary, stderr=True)
     if problems:
         raise typer.Exit(BAD_INPUT)
 
@@ -278,6 +279,8 @@ def evaluate(
     engine.write(evaluation, out)
     for warning in unknown_cases(reference, predictions, evaluation.run["methods"]):
         print(f"warning: {warning}", file=sys.stderr)
+    for warning in evaluation.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     for problem in evaluation.problems:
         _fail(problem)
     print(out / "scores.csv")
@@ -314,9 +317,9 @@ def rank(
     lower: LowerOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for leaderboard.csv.")] = None,
 ) -> None:
-    """Rank the methods by the mean of their metric ranks and print the leaderboard."""
+    """Rank the methods by the mean of their ranks and print the leaderboard."""
     from segjury import ranking
-    from segjury.console import print_leaderboard, terminal
+    from segjury.console import print_leaderboard, say
     from segjury.protocols.protocol import Scheme
     from segjury.table import read_run, read_scores, write_csv
 
@@ -344,7 +347,7 @@ def rank(
         write_csv(first.table(), out / "leaderboard.csv")
         for other in others:
             write_csv(other.table(), out / f"leaderboard_{other.reading}.csv")
-        terminal(stderr=True).print(f"written: {out / 'leaderboard.csv'}", highlight=False)
+        say(f"written: {out / 'leaderboard.csv'}", stderr=True)
 
 
 @app.command(epilog="Example: [cyan]segjury report results/scores.csv --out report.html[/]")
@@ -404,9 +407,9 @@ def ensemble(
 ) -> None:
     """Let the best methods vote, and score the result as one more method.
 
-    The ensemble's masks are written beside the methods' predictions, and the tables of the run
-    are written again with it; only the ensemble is computed. Of tied labels, the better method's
-    wins. Probability maps are averaged.
+    The ensemble's masks are written beside the methods' predictions, and scores.csv and its
+    companions are written again with it; only the ensemble is computed. Of tied labels, the better
+    method's wins. Probability maps are averaged.
     """
     from segjury.console import progress_bar
     from segjury.ensembles import Voting, score_ensemble
@@ -446,7 +449,7 @@ def vessels(
     Everything is measured along the centreline, in mm. The tables have one line per mask, per
     branch, and per voxel of the centreline.
     """
-    from segjury.console import plain_table, progress_bar, terminal
+    from segjury.console import plain_table, progress_bar, say, terminal
     from segjury.files import read_mask
     from segjury.table import write_csv
     from segjury.vessels import morphometrics_from_voxels, tables
@@ -457,6 +460,8 @@ def vessels(
         for path in masks:
             mask = read_mask(path, labels=range(1, 256))
             voxels = mask.voxels if label is None else mask.where(label)
+            if label is not None and not voxels.size:
+                raise InputError(f"{path.name} has no label {label}", "Give one that it has")
             found[str(path)] = morphometrics_from_voxels(
                 voxels, mask.grid.shape, spacing_mm=mask.grid.spacing_mm
             )
@@ -470,7 +475,7 @@ def vessels(
     if out is not None:
         for name, table in (("vessels", summary), ("branches", branches), ("radii", radii)):
             write_csv(table, out / f"{name}.csv")
-        terminal(stderr=True).print(f"written: {out / 'vessels.csv'}", highlight=False)
+        say(f"written: {out / 'vessels.csv'}", stderr=True)
 
 
 # ---- options ------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from segjury.ranking import Leaderboard
@@ -19,6 +19,11 @@ def terminal(*, stderr: bool = False) -> Console:
     if not shown.is_terminal:
         shown.width = WIDTH_OF_A_FILE
     return shown
+
+
+def say(text: str, *, stderr: bool = False) -> None:
+    """Print a line as it is: names from outside are never taken for markup."""
+    terminal(stderr=stderr).print(text, highlight=False, markup=False)
 
 
 def progress_bar() -> Progress:
@@ -37,7 +42,7 @@ def progress_bar() -> Progress:
 
 def plain_table(*columns: str) -> Table:
     """A table with a line below its head."""
-    return Table(*columns, box=box.SIMPLE_HEAD)
+    return Table(*(Column(Text(name)) for name in columns), box=box.SIMPLE_HEAD)  # never markup
 
 
 def print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: str | None) -> None:
@@ -45,7 +50,7 @@ def print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: str
     shown = terminal()
     of = f", cohort {cohort}" if cohort else ""
     beside = "; then the positions in the other readings" if others else ""
-    shown.print(f"reading {first.reading}{of}: mean rank{beside}", highlight=False)
+    say(f"reading {first.reading}{of}: mean rank{beside}")
     methods = list(first.values.index)
     table = plain_table("", "method", "mean rank", "sd", *(other.reading for other in others))
     for method in methods:
@@ -57,7 +62,7 @@ def print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: str
             *(f"{other.position[method]}" for other in others),
         )
     shown.print(table)
-    shown.print("value (rank) per metric", highlight=False)
+    say("value (rank) per metric")
     keys = [str(key) for key in first.values.columns]
     name_width = max(len(str(method)) for method in methods) + 4
     per_table = max(1, (shown.width - name_width) // (max(map(len, [*keys, "0.0000 (10)"])) + 2))

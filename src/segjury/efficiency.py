@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segjury.errors import InputError
+from segjury.judging import OUR_FAULT, REFERENCE
 from segjury.metrics import METRICS
 from segjury.metrics.efficiency import MEMORY_GB_S, TIME_S
 from segjury.metrics.metric import Reading
@@ -16,68 +17,93 @@ from segjury.protocols.metric_use import Efficiency
 from segjury.store import Result, Row, Status
 
 COSTS = (TIME_S.name, MEMORY_GB_S.name)
-Costs = Mapping[tuple[str, str], float]  # by method and case
 
 
-def read_efficiency(
-    path: Path, methods: Sequence[str], cases: Sequence[str]
-) -> dict[str, dict[tuple[str, str], float]]:
-    """The costs in a table, by metric: columns `method`, `time_s`, `memory_gb_s`, maybe `case`.
+@dataclass(frozen=True)
+class Costs:
+    """What a table says: per metric, the cost of each method and case; and what was left out."""
 
-    Without `case`, a method's cost is the same for every case.
+    of: Mapping[str, Mapping[tuple[str, str], float]]
+    warnings: tuple[str, ...] = ()
+
+
+def read_efficiency(path: Path, methods: Sequence[str], cases: Sequence[str]) -> Costs:
+    """The costs in a table: columns `method`, `time_s`, `memory_gb_s`, maybe `case`.
+
+    Without `case`, or where it is empty, a method's cost is the same for every case.
     """
     from segjury.table import read_scores
 
-    table = read_scores(path)
     found: dict[str, dict[tuple[str, str], float]] = {}
-    for row in table.itertuples():
-        metric, method, value = str(row.metric), str(row.method), float(str(row.value))
-        if metric not in COSTS or method not in methods:
+    strangers: dict[str, None] = {}
+    for row in read_scores(path).to_dict("records"):
+        metric, method, case = str(row["metric"]), str(row["method"]), str(row["case"])
+        value = float(row["value"])
+        if metric not in COSTS or math.isnan(value):
             continue
         if value < 0:
-            raise InputError(
-                f"{path.name}: {metric} of {method} is {value:g}", "Give no less than 0"
-            )
-        for case in cases if row.case == "all" else [str(row.case)]:
-            found.setdefault(metric, {})[method, case] = value
+            raise InputError(f"{path.name}: {metric} of {method} is {value:g}", "Give 0 or more")
+        if method not in methods:
+            strangers[f"{path.name}: {method} is no method of the run"] = None
+        elif case not in ("all", "", *cases):
+            strangers[f"{path.name}: {case} is no case of the reference"] = None
+        else:
+            which = cases if case in ("all", "") else [case]
+            found.setdefault(metric, {}).update({(method, each): value for each in which})
     if not found:
         raise InputError(
-            f"{path.name} has no {' or '.join(COSTS)} of the methods {', '.join(methods[:3])}, ...",
-            f"Name the columns method, {', '.join(COSTS)}",
+            f"{path.name} has no {' or '.join(COSTS)} of any method of the run",
+            f"Name the columns method, {', '.join(COSTS)}; the methods are {', '.join(methods)}",
         )
-    return found
+    absent = [
+        f"{path.name} has no {metric} of {method} for {len(cases) - given} of {len(cases)} cases"
+        for metric, costs in found.items()
+        for method in methods
+        if (given := sum((method, case) in costs for case in cases)) < len(cases)
+    ]
+    return Costs(found, (*strangers, *absent))
 
 
 def with_efficiency(
-    protocol: Protocol,
-    results: Iterable[Result],
-    readings: Sequence[Reading],
-    metric: str,
-    costs: Costs,
+    protocol: Protocol, results: Iterable[Result], readings: Sequence[Reading], costs: Costs
 ) -> list[Result]:
-    """The results with rows of a cost; a missing prediction costs as much as the dearest one."""
-    use = next((use for use in protocol.metrics if use.name == metric), None) or Efficiency(
-        name="time_s" if metric == "time_s" else "memory_gb_s"
-    )
+    """The results with rows of the costs.
+
+    A missing or unusable prediction costs as much as the dearest one of its case. A cost that the
+    table does not give stays empty.
+    """
+    declared: dict[str, Efficiency] = {
+        use.name: use for use in protocol.metrics if isinstance(use, Efficiency)
+    }
     results = list(results)
-    dearest: dict[str, float] = {}
-    for result in results:
-        if not result.problem and (result.method, result.case) in costs:
-            cost = costs[result.method, result.case]
-            dearest[result.case] = max(dearest.get(result.case, cost), cost)
+    for metric, given in costs.of.items():
+        use = declared.get(metric) or Efficiency.model_validate({"name": metric})
+        dearest: dict[str, float] = {}
+        for (_, case), cost in given.items():
+            dearest[case] = max(dearest.get(case, cost), cost)
+        for place, result in enumerate(results):
+            row = _row(metric, use, result, given, dearest.get(result.case, math.nan))
+            rows = [
+                replace(row, reading=reading) for reading in readings if reading in use.readings
+            ]
+            results[place] = replace(result, rows=(*result.rows, *rows))
+    return results
 
-    def rows(result: Result) -> list[Row]:
-        cost = costs.get((result.method, result.case), math.nan)
-        status: Status = "missing" if result.problem else "undefined" if math.isnan(cost) else "ok"
-        detail = ""
-        if status != "ok":
-            worst = use.worst if isinstance(use.worst, float) else dearest.get(result.case)
-            cost = math.nan if worst is None else worst
-            detail = result.problem or f"the efficiency table has no {metric} of it"
-        return [
-            Row(metric, "all", reading, cost, METRICS[metric].unit, status, detail)
-            for reading in readings
-            if reading in use.readings
-        ]
 
-    return [replace(result, rows=(*result.rows, *rows(result))) for result in results]
+def _row(
+    metric: str,
+    use: Efficiency,
+    result: Result,
+    given: Mapping[tuple[str, str], float],
+    dearest: float,
+) -> Row:
+    cost = given.get((result.method, result.case), math.nan)
+    status: Status = "undefined" if math.isnan(cost) else "ok"
+    detail = f"the efficiency table has no {metric} of it" if status == "undefined" else ""
+    if result.problem:
+        detail = result.problem
+        status = result.rows[0].status if result.rows else "failed"
+        blameless = result.problem.startswith((OUR_FAULT, REFERENCE))
+        worst = use.worst if isinstance(use.worst, float) else dearest
+        cost = math.nan if blameless else worst
+    return Row(metric, "all", "", cost, METRICS[metric].unit, status, detail)

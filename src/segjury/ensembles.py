@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from segjury.table import read_run, read_scores, run_folder
 from segjury.volume import Grid, Volume, flat
 
 Voting = Literal["majority", "staple"]
+MARKER = "ensemble.json"  # in the folder of an ensemble
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,15 @@ def score_ensemble(
     prediction lands beside the methods', and the tables of the run are written again.
     """
     folder = scores if scores.is_dir() else scores.parent
-    table, run = read_scores(scores), read_run(scores)
+    table, run = read_scores(folder / "scores.csv"), read_run(folder) or {}
     try:
-        protocol = Protocol.model_validate((run or {})["protocol"]["definition"])
+        protocol = Protocol.model_validate(run["protocol"]["definition"])
     except (KeyError, TypeError, ValidationError):
         raise InputError(f"there is no usable run.json beside {scores}", "Run evaluate") from None
-    assert run is not None  # noqa: S101 - it has just been read
+    reference = reference or run_folder(run, "reference", folder)
+    predictions = predictions or run_folder(run, "predictions", folder)
     board = Rules.of_run(run).leaderboard(table)
-    made = run.get("ensembles", {})
-    ranked = [str(method) for method in board.position.index if method not in made]
+    ranked = [str(m) for m in board.position.index if not (predictions / str(m) / MARKER).exists()]
     unknown = [method for method in methods or [] if method not in ranked]
     if unknown:
         raise InputError(f"{', '.join(unknown)} was not scored", f"Use {', '.join(ranked)}")
@@ -68,24 +71,18 @@ def score_ensemble(
     if len(chosen) < 2:
         raise InputError(f"{len(chosen)} method cannot make an ensemble", "Give at least two")
     ensemble = Ensemble(name or f"ensemble-{voting}-{len(chosen)}", chosen, voting)
-    if Path(ensemble.name).name != ensemble.name or ensemble.name[0] == ".":
-        raise InputError(f"{ensemble.name} is no name of a folder", "Give another --name")
-    if ensemble.name in ranked:
-        raise InputError(f"{ensemble.name} is a method already", "Give another --name")
-    cases = reference or run_folder(run, "reference", folder)
-    submissions = predictions or run_folder(run, "predictions", folder)
     notes = write_ensemble(
         ensemble,
         protocol,
-        reference=cases,
-        predictions=submissions,
-        cases=case_names(cases),
+        reference=reference,
+        predictions=predictions,
+        cases=case_names(reference),
         progress=progress,
     )
     result = evaluation.run(
         protocol,
-        reference=cases,
-        predictions=submissions,
+        reference=reference,
+        predictions=predictions,
         readings=run["readings"],
         methods=[*run["methods"], *({ensemble.name} - set(run["methods"]))],
         jobs=jobs,
@@ -94,8 +91,6 @@ def score_ensemble(
         efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
     )
     result.run["protocol"]["text"] = run["protocol"].get("text", "")
-    votes = {"methods": list(chosen), "voting": voting}
-    result.run["ensembles"] = made | {ensemble.name: votes}
     evaluation.write(result, folder)
     return ensemble, notes
 
@@ -113,11 +108,17 @@ def write_ensemble(
 
     A method whose prediction of a case is missing or unusable has no vote there. Where no method
     has one, the ensemble has no prediction either. Probability maps are the mean of the methods'.
+    An ensemble of the same name is written anew; a method's predictions are never overwritten.
     """
+    _make_room(predictions / ensemble.name, ensemble)
     notes = []
     for case in cases:
-        stem = protocol.reference.rater_stems[0]
-        grid = files.read_volume(files.find(reference / case, stem)).grid
+        try:
+            first = files.find(reference / case, protocol.reference.rater_stems[0])
+            grid = files.read_grid(first)
+        except InputError as error:
+            notes.append(f"case {case}: left out, reference: {error}")
+            continue
         votes: list[PredictedCase] = []
 
         def load(method: str, case: str = case, grid: Grid = grid) -> PredictedCase:
@@ -133,6 +134,19 @@ def write_ensemble(
             _write(ensemble, protocol, votes, grid, predictions / ensemble.name / case)
         progress(case)
     return notes
+
+
+def _make_room(folder: Path, ensemble: Ensemble) -> None:
+    """An empty folder with a mark that tells it from a method's."""
+    if Path(ensemble.name).name != ensemble.name or ensemble.name.startswith("."):
+        raise InputError(f"{ensemble.name} is no name of a folder", "Give another --name")
+    if folder.exists() and not (folder / MARKER).is_file():
+        raise InputError(f"{ensemble.name} is a method already", "Give another --name")
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir()
+    content = {"methods": ensemble.methods, "voting": ensemble.voting}
+    (folder / MARKER).write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 def _write(
@@ -158,7 +172,8 @@ def vote(
 ) -> NDArray[np.uint8]:
     """The label map of an ensemble, labels from 1 in the order of the protocol.
 
-    Where labels are equally good, the first method that gave one of them decides.
+    Where labels are equally good, the one with the most votes wins, and of these the first
+    method's.
     """
     voxels = np.unique(np.concatenate([each.voxels for each in votes]))
     given = np.zeros((voxels.size, len(votes)), np.uint8)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segjury import execution
-from segjury.efficiency import read_efficiency, with_efficiency
+from segjury.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.errors import InputError
-from segjury.judging import REFERENCE, CaseTask, evaluate_case
+from segjury.judging import REFERENCE, CaseTask, evaluate_case, no_gain_by_absence
 from segjury.loading import (
     case_names,
     case_table,
@@ -45,6 +45,7 @@ class Evaluation:
     cases: pd.DataFrame
     problems: list[str]
     run: dict[str, Any]
+    warnings: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -107,7 +108,7 @@ def run(
     chosen = tuple(dict.fromkeys(methods or found))
     _check_folders(form, reference, cases, predictions, chosen)
     known = case_table(form, reference, cases, case_file)
-    costs = read_efficiency(efficiency, chosen, cases) if efficiency else {}
+    costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
     tasks = [
         CaseTask(form, tuple(readings), reference, predictions, case, chosen, store)
         for case in cases
@@ -141,9 +142,8 @@ def run(
         "started": begun.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
     }
-    for metric, given in costs.items():
-        results = with_efficiency(form, results, readings, metric, given)
-    return _tabulate(form, results, known, about)
+    results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
+    return _tabulate(form, results, known, about, costs.warnings)
 
 
 def _check_folders(
@@ -173,6 +173,7 @@ def _tabulate(
     results: list[Result],
     known: dict[str, dict[str, str]],
     about: dict[str, Any],
+    warnings: tuple[str, ...],
 ) -> Evaluation:
     import pandas as pd
 
@@ -197,11 +198,11 @@ def _tabulate(
     )
     cases = pd.DataFrame(
         [
-            {"case": case, "cohort": cohort[case], **known.get(case, {}), **measured}
+            {"case": case, **known.get(case, {}), "cohort": cohort[case], **measured}
             for case, measured in facts.items()
         ]
     )
-    return Evaluation(scores, details, cases, _problems(results), about)
+    return Evaluation(scores, details, cases, _problems(results), about, warnings)
 
 
 def _problems(results: list[Result]) -> list[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
 
 from segjury.errors import InputError
@@ -55,15 +58,17 @@ def run(
     """Yield each task with its result as soon as it is done, in any order.
 
     With one job everything runs in this process. Processes are spawned, not forked, so that they
-    start clean; on an interrupt, tasks that have not begun are dropped.
+    start clean; on an interrupt they are ended, and what they had not finished is dropped.
     """
     if jobs == 1 or len(tasks) <= 1:
         for task in tasks:
             yield task, work(task)
         return
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
-        futures = {pool.submit(work, task): task for task in tasks}
+        with _interrupts_ignored():  # by the workers too, who inherit it: they are ended below
+            futures = {pool.submit(work, task): task for task in tasks}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -74,4 +79,19 @@ def run(
             ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
             raise
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """For a moment; only the main thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

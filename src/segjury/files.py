@@ -89,6 +89,20 @@ def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
         ) from None
 
 
+def read_grid(path: Path) -> Grid:
+    """The grid of an image; of NIfTI, without reading its voxels."""
+    if not path.name.endswith((".nii", ".nii.gz")):
+        return read_volume(path).grid
+    try:
+        with igzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as stream:
+            header = _nifti_header(stream)
+        return _nifti_grid(header, _three_dimensions(header.get_data_shape()))
+    except InputError as error:
+        raise error.about(path.name) from None
+    except (BrokenGzipError, EOFError, OSError) as error:
+        raise InputError(f"{path.name} cannot be read ({error})", "Write it again") from None
+
+
 def read_mask(
     path: Path, *, labels: Collection[int], expected_shape: Shape | None = None
 ) -> LabelMap:
@@ -292,7 +306,15 @@ def _nifti_grid(header: Any, shape: Shape) -> Grid:
     spacing = np.linalg.norm(affine[:3, :3], axis=0)
     if not (np.isfinite(affine).all() and (spacing > 0).all()):
         raise InputError("has a broken orientation in its header", "Write it again")
-    return Grid(shape, _triple(spacing), _triple(affine[:3, 3]), _rows(affine[:3, :3] / spacing))
+    direction = _rows(affine[:3, :3] / spacing)
+    if int(header["sizeof_hdr"]) == NIFTI_1:
+        spacing = np.array([_shortest(length) for length in spacing])
+    return Grid(shape, _triple(spacing), _triple(affine[:3, 3]), direction)
+
+
+def _shortest(length: float) -> float:
+    """The length that was meant: NIfTI keeps 0.4 as the float32 next to it, 0.4000000059."""
+    return float(str(np.float32(length)))
 
 
 def _zooms(header: Any) -> list[float]:

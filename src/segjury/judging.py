@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -119,6 +119,30 @@ def _empty_scores(
     nothing = PredictedCase(np.zeros(0, np.int64), np.zeros(0, np.uint8), maps)
     rows, _ = score(reference, nothing, protocol, readings)
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
+
+
+def no_gain_by_absence(protocol: Protocol, results: Sequence[Result]) -> list[Result]:
+    """Let no prediction that is missing or to blame do better than the worst one scored.
+
+    For metrics without a worst value, whose cost is only the image's diagonal.
+    """
+    limited = {use.name for use in protocol.metrics if use.worst == "image-diagonal"}
+    worst: dict[tuple[str, str, str, str], float] = {}
+    for result in results:
+        for row in result.rows:
+            if row.metric in limited and row.status == "ok":
+                key = (result.case, row.metric, row.structure, row.reading)
+                worst[key] = max(row.value, worst.get(key, row.value))
+
+    def settled(case: str, row: Row) -> Row:
+        scored = worst.get((case, row.metric, row.structure, row.reading))
+        absent = row.metric in limited and row.status != "ok" and not math.isnan(row.value)
+        return replace(row, value=max(row.value, scored)) if absent and scored else row
+
+    return [
+        replace(result, rows=tuple(settled(result.case, row) for row in result.rows))
+        for result in results
+    ]
 
 
 @dataclass(frozen=True)

@@ -73,17 +73,20 @@ def case_table(
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
     for column in ("case", *protocol.cases.columns):
-        if any(column not in row for row in rows) or not rows:
+        if not rows or column not in rows[0]:
             raise InputError(f"{path.name} has no column {column}", "Name the columns in line 1")
-    table = {row["case"]: {k: v or "" for k, v in row.items() if k and k != "case"} for row in rows}
+    table: dict[str, dict[str, str]] = {}
+    for row in rows:
+        cells = {key: (value or "").strip() for key, value in row.items() if key}
+        case = cells.pop("case")
+        if case in table:
+            raise InputError(f"{path.name} has case {case} twice", "Keep one line")
+        if any(";" in cells[column] for column in protocol.cases.columns):
+            raise InputError(f"{path.name}: case {case} has a semicolon", "Use another sign")
+        table[case] = cells
     absent = [case for case in cases if case not in table]
     if absent:
         raise InputError(f"{path.name} has no case {', '.join(absent[:5])}", "Add a line for each")
-    for row in rows:
-        if sum(other["case"] == row["case"] for other in rows) > 1:
-            raise InputError(f"{path.name} has case {row['case']} twice", "Keep one line")
-        if any(";" in row[column] for column in protocol.cases.columns):
-            raise InputError(f"{path.name}: case {row['case']} has a semicolon", "Use another sign")
     return {case: table[case] for case in cases}
 
 

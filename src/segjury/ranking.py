@@ -156,11 +156,10 @@ def leaderboard(
         values[key] = by_case.agg(aggregate)
         cases[key] = len(by_case)
         if scheme == "rank-then-aggregate":
-            lost = part.assign(lost=part["status"].isin(["missing", "failed"])).pivot(
-                index="case", columns="method", values="lost"
-            )
+            status = part.pivot(index="case", columns="method", values="status")
+            lost = status.reindex_like(by_case).isin(["missing", "failed"])
             each = by_case.apply(_rank, axis=1, direction=known[metric])
-            ranks[key] = each.mask(lost.reindex_like(by_case), len(methods)).mean()
+            ranks[key] = each.mask(lost, len(methods)).mean()
         else:
             ranks[key] = _rank(values[key], known[metric])
     if not ranks:
@@ -247,10 +246,9 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
     lost = lost[lost == 0]
     sentences = []
     if not lost.empty:
-        names = ", ".join(str(case) for case in lost.index[:5]) + (", ..." if len(lost) > 5 else "")
         verb = "has" if len(lost) == 1 else "have"
         sentences.append(
-            f"{names} {verb} no score for any method and {verb} no part in the ranking"
+            f"{_some(lost.index)} {verb} no score for any method and {verb} no part in the ranking"
         )
     rest = table[~table["case"].isin(lost.index)]
     cases = rest["case"].nunique()
@@ -258,7 +256,21 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
     if not bad.empty:
         counts = ", ".join(f"{method} {count} of {cases}" for method, count in bad.items())
         sentences.append(f"missing or failed predictions, scored as the protocol says: {counts}")
+    whole = rest[rest["structure"] == "all"]
+    for metric, part in whole.groupby("metric", sort=False):
+        defined = part.groupby("case")["value"].count()
+        undefined = defined[defined == 0].index
+        if not undefined.empty:
+            sentences.append(
+                f"{metric}: {cases - len(undefined)} of {cases} cases, undefined for all methods "
+                f"in {_some(undefined)}"
+            )
     return sentences
+
+
+def _some(names: pd.Index[str]) -> str:
+    """The first names of a list."""
+    return ", ".join(str(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _of_cohort(table: pd.DataFrame, cohort: str | None) -> pd.DataFrame:

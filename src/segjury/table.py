@@ -94,7 +94,14 @@ def _read_any(path: Path) -> pd.DataFrame:
             return pd.read_parquet(path)
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         if len(table.columns) == 1:  # a semicolon or a tab between the columns
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, sep=None, engine="python")
+            table = pd.read_csv(
+                path,
+                dtype=str,
+                keep_default_na=False,
+                sep=None,
+                engine="python",
+                encoding="utf-8-sig",
+            )
         return table.loc[:, ~table.columns.astype(str).str.match(r"Unnamed: \d+$")].copy()
     except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:200]

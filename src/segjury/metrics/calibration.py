@@ -156,7 +156,8 @@ def calibration_histogram(
         index = _bin(confidence, bins, reading)
         pattern = codes[start:stop][uncertain].astype(np.intp)
         cells = np.ravel_multi_index((pattern, label, index), shape)
-        voxels += np.bincount(cells, minlength=voxels.size).reshape(shape)
+        found = np.bincount(cells)  # as long as needed: all patterns of many labels are many
+        voxels.reshape(-1)[: found.size] += found
         _add(total, index, confidence)
     certain = counts - voxels.sum(axis=(1, 2))
     one = _bin(np.ones(1), bins, reading)[0]

@@ -48,7 +48,6 @@ AHD = Metric(
     bounds=(0.0, math.inf),
     unit="voxels",
     symmetric=True,
-    ranked=False,
     needs_voxels=True,
 )
 

@@ -22,7 +22,7 @@ from segjury.metrics.confusion import (
 )
 from segjury.metrics.metric import Metric
 
-_agreement = partial(Metric, direction="higher", unit="", symmetric=True, ranked=False)
+_agreement = partial(Metric, direction="higher", unit="", symmetric=True)
 
 MI = Metric(
     name="mi",
@@ -41,7 +41,6 @@ VOI = Metric(
     bounds=(0.0, 2.0),
     unit="bit",
     symmetric=True,
-    ranked=False,
 )
 GCE = Metric(
     name="gce",
@@ -51,7 +50,6 @@ GCE = Metric(
     bounds=(0.0, 1.0),
     unit="",
     symmetric=True,
-    ranked=False,
 )
 RAND = _agreement(
     name="rand",

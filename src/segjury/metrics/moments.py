@@ -23,7 +23,6 @@ MAHALANOBIS = Metric(
     bounds=(0.0, math.inf),
     unit="",
     symmetric=True,
-    ranked=False,
     needs_voxels=True,
 )
 

@@ -22,8 +22,8 @@ from segjury.metrics.metric import Metric
 
 _share = partial(Metric, bounds=(0.0, 1.0), unit="")
 _overlap = partial(_share, direction="higher", symmetric=True)
-_rate = partial(_share, direction="higher", symmetric=False, ranked=False)
-_error_rate = partial(_share, direction="lower", symmetric=False, ranked=False)
+_rate = partial(_share, direction="higher", symmetric=False)
+_error_rate = partial(_share, direction="lower", symmetric=False)
 
 DICE = _overlap(
     name="dice",
@@ -48,7 +48,6 @@ PROBABILISTIC_DISTANCE = Metric(
     bounds=(0.0, math.inf),
     unit="",
     symmetric=True,
-    ranked=False,
     needs_voxels=True,
 )
 SENSITIVITY = _rate(
@@ -80,7 +79,6 @@ ACCURACY = _overlap(
     name="accuracy",
     title="Accuracy",
     summary="Share of all voxels on which the two masks agree.",
-    ranked=False,
 )
 FALLOUT = _error_rate(
     name="fallout",

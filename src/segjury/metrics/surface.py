@@ -53,7 +53,6 @@ def _distance(name: str, title: str, summary: str) -> Metric:
         unit="mm",
         symmetric=True,
         scales_with="length",
-        ranked=False,
         needs_voxels=True,
     )
 

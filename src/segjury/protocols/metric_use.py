@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
 
 from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surface
 from segjury.metrics.calibration import BINS, PADDING_VOXELS
@@ -42,7 +42,7 @@ class _Use(Part):
 
 
 class _MetricUse(_Use):
-    worst: float | Literal["empty-prediction", "image-diagonal"] | None = Field(
+    worst: FiniteFloat | Literal["empty-prediction", "image-diagonal"] | None = Field(
         default=None,
         description="value of a missing or failed prediction: a number; `empty-prediction` scores "
         "one without any voxel; `image-diagonal` is that length; the metric's worst bound where "
@@ -240,7 +240,7 @@ class Efficiency(_Use):
     ranked: bool | tuple[Reading, ...] = Field(
         default=False, description="whether it counts in the ranking"
     )
-    worst: float | Literal["worst-method"] = Field(
+    worst: FiniteFloat | Literal["worst-method"] = Field(
         default="worst-method", description="cost of a missing or failed prediction: as the dearest"
     )
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
 from segjury.metrics import Reading
@@ -16,6 +16,9 @@ Severity = Literal["error", "warn", "ignore"]
 Scheme = Literal["mean-of-metric-ranks", "rank-then-aggregate"]
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
 Label = Annotated[int, Field(ge=1, le=255)]
+Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$")]  # may be part of a file name
+WHOLE = "all"  # the structure of a row about the whole case
+TAKEN = ("method", "metric", "structure", "reading", "value", "unit", "status", "detail", "cohort")
 
 
 class Source(Part):
@@ -37,7 +40,7 @@ class Reference(Part):
 
     raters: Stem = Field(description="file name of a rater's mask; {rater} counts from 1")
     n_raters: int = Field(ge=1, le=16, description="how many raters marked each case")
-    labels: dict[str, Label] = Field(
+    labels: dict[Name, Label] = Field(
         default={"foreground": 1}, min_length=1, description="what is scored, and its labels"
     )
     other_labels: dict[str, Label] = Field(
@@ -55,6 +58,12 @@ class Reference(Part):
     def _names_each_rater(self) -> Reference:
         if self.n_raters > 1 and "{rater}" not in self.raters:
             raise ValueError("raters must contain {rater}, which counts the raters from 1")
+        return self
+
+    @model_validator(mode="after")
+    def _tells_labels_apart(self) -> Reference:
+        if WHOLE in self.labels:
+            raise ValueError(f"a label cannot be called {WHOLE}, which is the mean over them")
         values = [*self.labels.values(), *self.other_labels.values()]
         if len(set(values)) < len(values):
             raise ValueError("labels and other_labels give two things the same number")
@@ -139,6 +148,14 @@ class CaseTable(Part):
         default=(), description="columns that go into the scores; their values are cohorts"
     )
 
+    @field_validator("columns")
+    @classmethod
+    def _not_those_of_the_scores(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for name in given:
+            if name in (*TAKEN, "case"):
+                raise ValueError(f"the scores have a column {name} of their own")
+        return given
+
 
 class Protocol(Part):
     """One benchmark: its files, metrics, policies and ranking."""
@@ -162,22 +179,27 @@ class Protocol(Part):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"metric {name} is listed twice")
-        unlimited = [
-            use.name for use in self.metrics if use.worst is None and use.metric.worst is None
-        ]
-        if unlimited:
-            raise ValueError(
-                f'{unlimited[0]} has no worst value: give one, or worst = "empty-prediction"'
-            )
         for use in self.metrics:
-            if use.worst == "empty-prediction" and use.metric.needs_voxels:
-                raise ValueError(f"{use.name} is undefined for an empty prediction: give a number")
+            self._check_worst(use)
             if use.metric.scope == "structure":
                 if self.reference.structures is None:
                     raise ValueError(f"{use.name} needs [reference.structures]")
                 if len(self.reference.labels) > 1:
                     raise ValueError(f"{use.name} needs a single label in reference.labels")
         return self
+
+    @staticmethod
+    def _check_worst(use: MetricUse) -> None:
+        metric, is_length = use.metric, use.unit_used in ("mm", "voxels")
+        choices = 'a number or worst = "image-diagonal"' if is_length else "a number"
+        if not metric.needs_voxels:
+            choices += ' or worst = "empty-prediction"'
+        if use.worst is None and metric.worst is None:
+            raise ValueError(f"{use.name} has no worst value: give {choices}")
+        if use.worst == "empty-prediction" and metric.needs_voxels:
+            raise ValueError(f"{use.name} is undefined for an empty prediction: give {choices}")
+        if use.worst == "image-diagonal" and not is_length:
+            raise ValueError(f"{use.name} is no length: give {choices}")
 
     @property
     def hash(self) -> str:

@@ -1,6 +1,6 @@
 """From a comparison of prediction and reference to scores: one short function per metric."""
 
 from segjury.scoring.measured import Measured, Part
-from segjury.scoring.scores import WHOLE, Score, score, structures_of, worst_value
+from segjury.scoring.scores import Score, score, structures_of, worst_value
 
-__all__ = ["WHOLE", "Measured", "Part", "Score", "score", "structures_of", "worst_value"]
+__all__ = ["Measured", "Part", "Score", "score", "structures_of", "worst_value"]

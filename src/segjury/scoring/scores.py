@@ -17,11 +17,11 @@ from segjury.metrics.metric import Reading
 from segjury.metrics.ratios import RATIOS
 from segjury.protocols import Protocol
 from segjury.protocols.metric_use import ImageUse
+from segjury.protocols.protocol import WHOLE
 from segjury.scoring import contact, counts, probabilities, shapes
 from segjury.scoring.measured import NO_LABEL, Measured
 from segjury.volume import Grid
 
-WHOLE = "all"
 NO_STRUCTURE = "the reference has no such vessel"
 
 CASE_SCORERS: dict[str, Callable[[Comparison, Any, Reading], Measured]] = {
