@@ -77,7 +77,7 @@ def _panels(
 def _telling_cases(table: pd.DataFrame, reading: str) -> dict[str, str]:
     """The case of lowest and the one of median mean Dice over the methods, and why they tell."""
     dice = table["metric"].isin(["dsc", "dice"]) & (table["structure"] == "all")
-    overlap = table[dice & (table["reading"] == reading)]
+    overlap = table[dice & (table["reading"] == reading) & (table["status"] == "ok")]
     mean = overlap.groupby("case")["value"].mean().dropna().sort_values()
     if mean.empty:
         return {}
@@ -129,7 +129,9 @@ def _panel(
         direction=grid.direction,
         everyone=methods,
     )
-    return case_illustration(figure, case, list(masks), why)
+    return case_illustration(
+        figure, case, list(masks), why, n_raters=form.n_raters, n_labels=len(form.labels)
+    )
 
 
 def _scored(mask: LabelMap, protocol: Protocol) -> LabelMap:

@@ -27,21 +27,34 @@ class Illustration:
 
 
 def case_illustration(
-    figure: Figure, case: str, methods: Sequence[str], why: str = ""
+    figure: Figure,
+    case: str,
+    methods: Sequence[str],
+    why: str = "",
+    *,
+    n_raters: int = 2,
+    n_labels: int = 1,
 ) -> Illustration:
     """The words for a `case_panel` of these methods; `why` says why this case is shown."""
+    outline = "; all classes as one outline" if n_labels > 1 else ""
+    if n_raters > 1:
+        which, drawn = "The axial slice on which the raters differ most", "of all raters"
+        dashed = "what more than half of the raters drew"
+    else:
+        which, drawn = "The axial slice with the largest part of the reference", "of the reference"
+        dashed = "the reference"
     return Illustration(
         figure=figure,
         name=f"case {case}",
         title=f"Case {plain(case)}",
         caption=(
-            f"{why}{' ' if why else ''}The axial slice on which the raters differ most, in a "
-            "soft-tissue window. Yellow: the method's mask, under a veil of its probability where "
-            "there is one. Dashed: what more than half of the raters drew."
+            f"{why}{' ' if why else ''}{which}{outline}. Yellow: the method's mask, "
+            "under a veil of its probability where there is one. "
+            f"Dashed: {dashed}."
         ),
         alt=(
-            f"Axial slice of case {plain(case)} with the contours of all raters, then the same "
-            f"slice with the vessels and the contour of {', '.join(plain(m) for m in methods)}."
+            f"Axial slice of case {plain(case)} with the contours {drawn}, then the same "
+            f"slice with the contour of {', '.join(plain(m) for m in methods)}."
         ),
         inline="png",
     )

@@ -154,7 +154,7 @@ def _legends(
         return
     others: list[_Entry] = [
         ("prediction", PREDICTION_COLOUR, "-"),
-        ("majority of raters", "white", "--"),
+        ("majority of raters" if len(raters) > 1 else "reference", "white", "--"),
     ]
     middle = 2 * (layout.tile_in + _GAP_IN) / layout.width_in
     _legend(figure, drawn, 0.0, 3)

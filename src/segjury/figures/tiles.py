@@ -14,7 +14,7 @@ from matplotlib.transforms import offset_copy
 from numpy.typing import NDArray
 
 from segjury.figures.slices import Mask, Slice, contours
-from segjury.figures.style import wrapped
+from segjury.figures.style import plain, wrapped
 
 WINDOW_HU = (-160.0, 240.0)  # soft tissue: level 40, width 400
 QUIET_COLOUR = "#b8bcc4"
@@ -44,7 +44,8 @@ def rater_tile(
     for index, (name, mask) in enumerate(drawn.items()):
         _draw(axes, view, mask, rater_colour(index), 1.2, f"rater {name}")
     _orient(axes, view)
-    axes.set_title("Raters", loc="left", fontsize=6.5, pad=3)
+    title = "Raters" if len(drawn) > 1 else next(iter(drawn), "")
+    axes.set_title(plain(title), loc="left", fontsize=6.5, pad=3, parse_math=False)
 
 
 def method_tile(
@@ -73,10 +74,11 @@ def vessel_colour(name: str, index: int) -> str:
     return VESSEL_COLOURS.get(name, list(VESSEL_COLOURS.values())[index % len(VESSEL_COLOURS)])
 
 
-def grey(slice_hu: NDArray[Any]) -> NDArray[Any]:
-    """CT in a soft-tissue window, as red, green and blue."""
-    low, high = WINDOW_HU
-    level = np.clip((slice_hu.astype(float) - low) / (high - low), 0, 1)
+def grey(values: NDArray[Any]) -> NDArray[Any]:
+    """CT in a soft-tissue window, others up to their brightest, as red, green and blue."""
+    is_ct = np.nanmin(values, initial=0) < 0  # air is -1000 HU; other modalities have no negatives
+    low, high = WINDOW_HU if is_ct else (0.0, float(np.nanpercentile(values, 99.8)) or 1.0)
+    level = np.clip((values.astype(float) - low) / (high - low), 0, 1)
     return np.repeat(np.nan_to_num(level)[..., None], 3, axis=2)
 
 
