@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.metrics.calibre import calibre_mm
 from segjury.metrics.metric import Metric
+from segjury.metrics.nearest import contained
 from segjury.metrics.neighbourhood import Ints, Shape, padded, voxels_of
+from segjury.metrics.outline import flat_masks
 from segjury.metrics.thinning import Thinning, skeleton_voxels, thin_voxels
 
 Bools = NDArray[np.bool_]
@@ -56,7 +58,7 @@ def cldice(reference: ArrayLike, prediction: ArrayLike, *, thinning: Thinning = 
     R and P; 0 if both are 0. NaN if a mask is empty. `lee` is the thinning that is generally
     used; `topology-preserving` loses no vessel, see `thin_voxels`. Source: Shit et al., CVPR 2021.
     """
-    r, p, shape = _pair(reference, prediction)
+    r, p, shape = flat_masks(reference, prediction)
     return cldice_from_skeletons(
         r,
         p,
@@ -69,21 +71,16 @@ def cldice_from_skeletons(
     reference: Ints, prediction: Ints, *, reference_skeleton: Ints, prediction_skeleton: Ints
 ) -> float:
     """`cldice` from the flat indices (ascending) of the voxels of masks and skeletons."""
-    precision = _share(prediction_skeleton, reference)
-    sensitivity = _share(reference_skeleton, prediction)
+    precision = share(prediction_skeleton, reference)
+    sensitivity = share(reference_skeleton, prediction)
     if precision + sensitivity == 0:
         return 0.0
     return 2 * precision * sensitivity / (precision + sensitivity)
 
 
-def _share(voxels: Ints, of: Ints) -> float:
+def share(voxels: Ints, of: Ints) -> float:
     """Share of the voxels that are in a mask, NaN without voxels or without a mask."""
-    return float(_is_in(voxels, of).mean()) if voxels.size and of.size else math.nan
-
-
-def _is_in(voxels: Ints, mask: Ints) -> Bools:
-    guarded = np.append(mask, -1)
-    return np.asarray(guarded[np.searchsorted(mask, voxels)] == voxels)
+    return float(contained(voxels, of).mean()) if voxels.size and of.size else math.nan
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ class BettiNumbers:
 
 def betti(reference: ArrayLike, prediction: ArrayLike) -> float:
     """Betti-number error, `|Δb0| + |Δb1| + |Δb2|`; an empty mask has the numbers 0, 0, 0."""
-    r, p, shape = _pair(reference, prediction)
+    r, p, shape = flat_masks(reference, prediction)
     return betti_error(betti_from_voxels(r, shape), betti_from_voxels(p, shape))
 
 
@@ -219,25 +216,16 @@ def radius_recall(reference: ArrayLike, prediction: ArrayLike) -> RadiusRecall:
 
     Diameters in voxels, rounded: 1-2, 3-4, 5 and more; see `calibre_mm`.
     """
-    r, p, shape = _pair(reference, prediction)
+    r, p, shape = flat_masks(reference, prediction)
     return radius_recall_of_centreline(centreline_of(r, shape), p)
 
 
 def radius_recall_of_centreline(reference: Centreline, prediction: Ints) -> RadiusRecall:
     """`radius_recall` from the centreline and the flat voxel indices (ascending)."""
-    found = _is_in(reference.voxels, prediction)
+    found = contained(reference.voxels, prediction)
     group = np.digitize(reference.diameter_voxels, CALIBRE_LIMITS)
     members = [found[group == k] for k in range(len(CALIBRES))]
     return RadiusRecall(
         recall=tuple(float(member.mean()) if member.size else math.nan for member in members),
         centreline_voxels=tuple(member.size for member in members),
     )
-
-
-def _pair(reference: ArrayLike, prediction: ArrayLike) -> tuple[Ints, Ints, Shape]:
-    """Flat voxel indices of both masks, and their shape."""
-    r, shape = voxels_of(reference)
-    p, other = voxels_of(prediction)
-    if other != shape:
-        raise ValueError(f"prediction has shape {other}, reference has {shape}")
-    return r, p, shape

@@ -11,7 +11,7 @@ from segjury.metrics import agreement, overlap, ratios
 from segjury.metrics.confusion import Confusion
 from segjury.metrics.metric import Reading
 from segjury.protocols import metric_use as form
-from segjury.scoring.measured import Measured, measured_masks
+from segjury.scoring.measured import Measured, Part, measured_masks
 
 
 def score_dsc(comparison: Comparison, label: int, use: form.Dsc, reading: Reading) -> Measured:
@@ -19,13 +19,27 @@ def score_dsc(comparison: Comparison, label: int, use: form.Dsc, reading: Readin
     if use.against == "consensus":
         counts = comparison.confusion(label)
         sizes = (counts.reference, counts.prediction, counts.tp)
-        return Measured(overlap.dsc_from_sizes(*sizes, reading=reading, epsilon=use.epsilon))
+        value = overlap.dsc_from_sizes(*sizes, reading=reading, epsilon=use.epsilon)
+        return Measured(value, parts=_voxels(counts))
     if reading == "released":
         foreground, counted = comparison.agreement_voxels(label)
         shape = comparison.reference.grid.shape
         return Measured(agreement.rowwise_dsc(foreground, counted, shape))
     value = agreement.agreement_dsc_from_sizes(*comparison.agreement_sizes(label), reading=reading)
     return Measured(value, "nothing to agree on and nothing predicted" if math.isnan(value) else "")
+
+
+def score_dice(comparison: Comparison, label: int, _use: form.Plain, _reading: Reading) -> Measured:
+    """Dice of the predicted mask and the consensus, undefined where one is empty."""
+    counts = comparison.confusion(label)
+    value = ratios.dice_from(counts)
+    return measured_masks(value, counts.reference, counts.prediction, _voxels(counts))
+
+
+def _voxels(counts: Confusion) -> tuple[Part, ...]:
+    """The counts behind every measure of overlap."""
+    found = {"common": counts.tp, "missed": counts.fn, "added": counts.fp}
+    return tuple(Part("voxels", item, float(count)) for item, count in found.items())
 
 
 def table_scorer(

@@ -32,6 +32,7 @@ LABEL_SCORERS: dict[str, Callable[[Comparison, int, Any, Reading], Measured]] = 
     for metric, measure in (RATIOS | PARTITION_MEASURES).items()
 } | {
     "dsc": counts.score_dsc,
+    "dice": counts.score_dice,
     "thr_dsc": probabilities.score_thr_dsc,
     "mr_ece": probabilities.score_mr_ece,
     "crps": probabilities.score_crps,

@@ -66,7 +66,9 @@ def voxel_scorer(measure: Callable[[distances.VoxelDistances], float]) -> LabelS
         comparison: Comparison, label: int, use: form.VoxelDistance, _reading: Reading
     ) -> Measured:
         found = comparison.voxel_distances(label, use.unit)
-        return _of_masks(measure(found), comparison, label)
+        sums = {"missed": found.missed.sum(), "added": found.added.sum()}
+        parts = tuple(Part("sum of distances", item, float(sums[item])) for item in sums)
+        return _of_masks(measure(found), comparison, label, parts)
 
     return scorer
 
@@ -89,13 +91,17 @@ def score_cldice(
     reference, prediction = comparison.reference, comparison.prediction
     ours = reference.skeleton(label, use.thinning)
     theirs = comparison.skeleton(label, use.thinning)
+    masks = reference.consensus.voxels(label), prediction.of(label)
     value = topology.cldice_from_skeletons(
-        reference.consensus.voxels(label),
-        prediction.of(label),
-        reference_skeleton=ours,
-        prediction_skeleton=theirs,
+        *masks, reference_skeleton=ours, prediction_skeleton=theirs
     )
-    return measured_masks(value, ours.size, theirs.size, of="centreline of the ")
+    parts = (
+        Part("centreline voxels", "reference", float(ours.size)),
+        Part("centreline voxels", "prediction", float(theirs.size)),
+        Part("centreline share in the other mask", "reference", topology.share(ours, masks[1])),
+        Part("centreline share in the other mask", "prediction", topology.share(theirs, masks[0])),
+    )
+    return measured_masks(value, ours.size, theirs.size, parts, of="centreline of the ")
 
 
 def score_betti(
