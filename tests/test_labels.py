@@ -122,6 +122,13 @@ def test_a_map_that_is_missing_is_named(tmp_path):
     assert rows["detail"].str.contains("probability_kidney.nii.gz is missing").all()
 
 
+def test_probabilities_that_nnunet_did_not_save_are_asked_for(tmp_path):
+    write_case(tmp_path, "P1", [boxes(**WHOLE)] * 3)
+    write_volume(tmp_path / "predictions" / "nnunet" / "P1.nii.gz", Volume(boxes(**WHOLE), GRID))
+    detail = run(tmp_path)["detail"]
+    assert detail.str.startswith("P1.npz is missing. confidence, ece, crps need").all()
+
+
 # ---- tables of cases -----------------------------------------------------------------------
 
 

@@ -255,6 +255,11 @@ def test_other_separators_and_an_index_column(tmp_path, separator):
     assert table[["method", "value"]].to_numpy().tolist() == [["A", 0.5], ["B", 0.25]]
 
 
+def test_columns_may_be_in_capitals(tmp_path):
+    table = read_scores(write(tmp_path / "s.csv", "Method,CASE,Metric,Value\nA,1,dsc,0.5\n"))
+    assert table.loc[0, ["method", "case", "metric", "value"]].tolist() == ["A", "1", "dsc", 0.5]
+
+
 def test_columns_of_known_metrics_in_capitals(tmp_path):
     table = read_scores(write(tmp_path / "s.csv", "method,DSC,VI_PORTA\nA,0.5,20\n"))
     assert table[["metric", "structure"]].to_numpy().tolist() == [["dsc", "all"], ["vi", "PORTA"]]

@@ -188,7 +188,11 @@ def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> Pred
         ) from None
     archive = method_folder / f"{case}.npz"
     if stems and not archive.is_file():
-        raise MissingInputError(f"{archive.name} is missing")
+        wanted = [use.name for use in protocol.metrics if use.metric.needs_probability]
+        raise MissingInputError(
+            f"{archive.name} is missing",
+            f"{', '.join(wanted)} need probabilities: predict with --save_probabilities",
+        )
     return PredictionFiles(mask, dict.fromkeys(stems, archive))
 
 

@@ -74,7 +74,8 @@ def read_scores(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise MissingInputError(f"there is no table {path}", "Give a scores.csv")
     table = _read_any(path)
-    table.columns = [str(name).strip() for name in table.columns]
+    names = [str(name).strip() for name in table.columns]
+    table.columns = [name.lower() if name.lower() in COLUMNS else name for name in names]
     if "method" not in table.columns:
         raise InputError(
             f"{path.name} has no column 'method' (it has {', '.join(map(str, table.columns))})",
