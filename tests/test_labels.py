@@ -256,3 +256,20 @@ def test_every_metric_of_masks_can_be_used_in_a_protocol(tmp_path):
             assert math.isnan(rows[name, "liver"])
         else:
             assert rows[name, "liver"] == pytest.approx(best), name
+
+
+def test_nothing_is_gained_by_predicting_nothing(tmp_path):
+    mask = (boxes(**WHOLE) > 0).astype(np.uint8)
+    write_case(tmp_path, "P1", [mask])
+    write_answer(tmp_path, "everything else", "P1", 1 - mask, maps=False)
+    write_answer(tmp_path, "nothing", "P1", np.zeros_like(mask), maps=False)
+    (tmp_path / "predictions" / "absent").mkdir()
+    rows = run(tmp_path, "smile-uhura-2023").xs("bavd", level="metric")["value"]
+    diagonal = math.sqrt(12**2 + 10**2 + 8**2)
+    assert rows["absent", "P1", "all"] == rows["nothing", "P1", "all"] == pytest.approx(diagonal)
+    tiny = np.zeros_like(mask)
+    tiny[0, 0, 0] = 1
+    write_case(tmp_path, "P1", [tiny])
+    rows = run(tmp_path, "smile-uhura-2023").xs("bavd", level="metric")["value"]
+    assert rows["everything else", "P1", "all"] > diagonal  # the limit of that form
+    assert rows["absent", "P1", "all"] == rows["everything else", "P1", "all"]
