@@ -440,9 +440,16 @@ def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"cases": 0}, {"methods": -1}, {"shape": (88, 64, 60)}, {"shape": (0, 64, 174)}]
+    "wrong", [{"cases": 0}, {"methods": -1}, {"shape": (88, 64, 40)}, {"shape": (0, 64, 174)}]
 )
 def test_impossible_benchmarks_are_refused(tmp_path: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(InputError):
         write_benchmark(tmp_path, **wrong)  # type: ignore[arg-type]
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_a_coarse_grid_still_has_every_class_there_is(index: int) -> None:
+    case = make_case(index, seed=2, shape=(48, 48, 48))
+    absent = {case.plan.absent} - {None}
+    assert {n for n, label in LABELS.items() if not (case.labels == label).any()} == absent

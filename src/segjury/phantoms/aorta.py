@@ -24,7 +24,7 @@ from segjury.volume import Grid, Volume
 Shape = tuple[int, int, int]
 
 FIELD_OF_VIEW_MM = (350.0, 250.0, 695.0)
-LARGEST_SPACING_MM = 8.0  # coarser voxels would skip the shortest zones
+LARGEST_SPACING_MM = 15.0  # coarser voxels would skip the shortest zones
 SMALL_SHAPE: Shape = (88, 64, 174)  # voxels of 4 mm
 
 _BLOCK, _ANATOMY, _IMAGE, _METHODS, _COST = 1, 2, 3, 4, 5  # independent streams of a case

@@ -29,7 +29,7 @@ FIELD_OF_VIEW_MM = (144.0, 192.0, 48.9)
 LARGEST_SPACING_MM = 0.3
 BELOW_THE_RING = 1 / 3  # share of the field
 LOWEST_MM = -FIELD_OF_VIEW_MM[2] * BELOW_THE_RING
-SMALLEST_SHAPE = (48, 64, 24)  # the carotids are then about four voxels wide
+SMALLEST_SHAPE = (48, 48, 24)  # the carotids are then about three voxels wide
 
 SCANS: dict[Dataset, Scan] = {
     "open": Scan(
