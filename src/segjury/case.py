@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.consensus import RaterPatterns, staple
+from segjury.kept import Kept
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
@@ -21,7 +22,6 @@ from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
 from segjury.volume import Box, Grid, Triple, Volume, flat
 
-R = TypeVar("R")
 LengthUnit = Literal["mm", "voxels"]
 
 
@@ -97,14 +97,7 @@ class ReferenceCase:
     structures: dict[str, Structure | None]  # None where the case has no such structure
     given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
-    _kept: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
-
-    def _once(self, key: tuple[object, ...], compute: Callable[[], R]) -> R:
-        """What is asked for, computed for the first method and kept for the others."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        kept: R = self._kept[key]
-        return kept
+    _kept: Kept = field(default_factory=Kept, repr=False, compare=False)
 
     @property
     def labels(self) -> dict[str, int]:
@@ -136,7 +129,7 @@ class ReferenceCase:
 
     def surface(self, label: int, definition: Definition, unit: LengthUnit) -> Surface:
         """The surface of a label of the consensus."""
-        return self._once(
+        return self._kept.once(
             ("surface", label, definition, unit),
             lambda: mask_surface(
                 self.consensus.voxels(label),
@@ -148,35 +141,35 @@ class ReferenceCase:
 
     def voxel_set(self, label: int, unit: LengthUnit) -> VoxelSet:
         """The voxels of a label of the consensus, for distances to them."""
-        return self._once(
+        return self._kept.once(
             ("voxels", label, unit),
             lambda: VoxelSet(self.consensus.voxels(label), self.grid.shape, self.spacing(unit)),
         )
 
     def moments(self, label: int) -> Moments:
         """Centre and extent of a label of the consensus."""
-        return self._once(
+        return self._kept.once(
             ("moments", label),
             lambda: Moments.of_voxels(self.consensus.voxels(label), self.grid.shape),
         )
 
     def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
         """Flat indices of the centreline of a label of the consensus."""
-        return self._once(
+        return self._kept.once(
             ("skeleton", label, thinning),
             lambda: thin_voxels(self.consensus.voxels(label), self.grid.shape, thinning),
         )
 
     def centreline(self, label: int) -> Centreline:
         """Centreline and calibre of a label of the consensus."""
-        return self._once(
+        return self._kept.once(
             ("centreline", label),
             lambda: centreline_of(self.consensus.voxels(label), self.grid.shape),
         )
 
     def betti(self, label: int) -> BettiNumbers:
         """Betti numbers of a label of the consensus."""
-        return self._once(
+        return self._kept.once(
             ("betti", label),
             lambda: betti_from_voxels(self.consensus.voxels(label), self.grid.shape),
         )

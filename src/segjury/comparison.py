@@ -6,15 +6,15 @@ is kept with the reference, once for all methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.case import LengthUnit, PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
+from segjury.kept import Kept
 from segjury.metrics import calibration, distances, invasion, surface
 from segjury.metrics.confusion import Confusion
 from segjury.metrics.metric import Reading
@@ -22,8 +22,6 @@ from segjury.metrics.moments import Moments
 from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, betti_from_voxels
 from segjury.volume import Box, Volume, bounding_box, flat, intersection, joined_spans
-
-R = TypeVar("R")
 
 
 class Comparison:
@@ -38,13 +36,7 @@ class Comparison:
         self.reference = reference
         self.prediction = prediction
         self._lowest_threshold = lowest_threshold
-        self._kept: dict[tuple[object, ...], Any] = {}
-
-    def _once(self, key: tuple[object, ...], compute: Callable[[], R]) -> R:
-        if key not in self._kept:
-            self._kept[key] = compute()
-        kept: R = self._kept[key]
-        return kept
+        self._kept = Kept()
 
     # ---- counts ----------------------------------------------------------------------------
 
@@ -60,7 +52,7 @@ class Comparison:
             joint[:, 0] = patterns.counts - joint.sum(axis=1)
             return joint
 
-        return self._once(("joint", id(patterns)), count)
+        return self._kept.once(("joint", id(patterns)), count)
 
     def confusion(self, label: int) -> Confusion:
         """The 2x2 table of the consensus and the predicted mask of a label."""
@@ -115,7 +107,7 @@ class Comparison:
                 )
             return sums
 
-        return self._once(("sums", label), add)
+        return self._kept.once(("sums", label), add)
 
     def _sum_and_probable(self, label: int) -> tuple[float, NDArray[np.int64]]:
         def look() -> tuple[float, NDArray[np.int64]]:
@@ -129,7 +121,7 @@ class Comparison:
                 found.append(np.flatnonzero(span > cut) + start)
             return total, np.concatenate(found)
 
-        return self._once(("sum", label), look)
+        return self._kept.once(("sum", label), look)
 
     def volume_mm3(self, label: int) -> float:
         """Predicted volume of a label: the sum of its probabilities."""
@@ -149,7 +141,7 @@ class Comparison:
         """Counts in the box around a label; the readings other than the released share them."""
         form: Reading = "released" if reading == "released" else "corrected"
         box = around.of(form)
-        return self._once(
+        return self._kept.once(
             ("lesion calibration", label, str(around), bins, form),
             lambda: calibration.calibration_histogram(
                 flat(self.reference.patterns.codes[box]),
@@ -164,7 +156,7 @@ class Comparison:
         """Counts over the whole image and all labels; shared as those of a lesion."""
         form: Reading = "released" if reading == "released" else "corrected"
         maps = self.prediction.probabilities
-        return self._once(
+        return self._kept.once(
             ("calibration", bins, form),
             lambda: calibration.calibration_histogram(
                 flat(self.reference.patterns.codes),
@@ -194,7 +186,7 @@ class Comparison:
             )
             return surface.surface_distances(reference.surface(label, definition, unit), predicted)
 
-        return self._once(("surface", label, definition, unit), measure)
+        return self._kept.once(("surface", label, definition, unit), measure)
 
     def voxel_distances(self, label: int, unit: LengthUnit) -> distances.VoxelDistances:
         """Distances between the voxels that only one of the masks of a label has, and the other."""
@@ -207,7 +199,7 @@ class Comparison:
                 distances.VoxelSet(predicted, grid.shape, reference.spacing(unit)),
             )
 
-        return self._once(("voxels", label, unit), measure)
+        return self._kept.once(("voxels", label, unit), measure)
 
     def moments(self, label: int) -> Moments:
         """Centre and extent of the predicted mask of a label."""
@@ -215,14 +207,14 @@ class Comparison:
 
     def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
         """Flat indices of the centreline of the predicted mask of a label."""
-        return self._once(
+        return self._kept.once(
             ("skeleton", label, thinning),
             lambda: thin_voxels(self.prediction.of(label), self.reference.grid.shape, thinning),
         )
 
     def betti(self, label: int) -> BettiNumbers:
         """Betti numbers of the predicted mask of a label."""
-        return self._once(
+        return self._kept.once(
             ("betti", label),
             lambda: betti_from_voxels(self.prediction.of(label), self.reference.grid.shape),
         )
@@ -233,7 +225,7 @@ class Comparison:
         self, name: str, structure: Structure, thresholds: tuple[float, ...]
     ) -> invasion.InvasionAngles:
         """Slice-wise contact angles of the map, cut at each threshold, with a structure."""
-        return self._once(
+        return self._kept.once(
             ("invasion", name, thresholds),
             lambda: structure.invasion_angles(
                 self._lesions(name, structure.box, thresholds), len(thresholds)
@@ -249,7 +241,7 @@ class Comparison:
 
     def _lesions(self, name: str, box: Box, thresholds: tuple[float, ...]) -> NDArray[Any]:
         """The masks `p > t` in a structure's box, as bits."""
-        return self._once(("lesions", name, thresholds), lambda: self._pack(box, thresholds))
+        return self._kept.once(("lesions", name, thresholds), lambda: self._pack(box, thresholds))
 
     def _pack(self, box: Box, thresholds: tuple[float, ...]) -> NDArray[Any]:
         bits = np.min_scalar_type((1 << len(thresholds)) - 1)
