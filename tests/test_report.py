@@ -20,6 +20,7 @@ from segjury.figures import Illustration, save_figure
 from segjury.metrics import METRICS
 from segjury.ranking import Rules, leaderboard
 from segjury.report import write_report
+from segjury.report.gaps import gaps
 from segjury.report.summary import summary
 from segjury.table import read_scores
 from tests.test_figures import ODD_NAMES, make_scores
@@ -257,6 +258,25 @@ def test_what_was_not_scored_is_listed_with_its_reason(page: Node) -> None:
 
 
 # ---- one page, complete and safe -----------------------------------------------------------
+
+
+def test_what_all_methods_share_is_listed_once() -> None:
+    rows = [
+        ("A", "1", "nsd", f"class {k}", "undefined", "the reference has no such class")
+        for k in range(7)
+    ]
+    rows += [("B", *row[1:]) for row in rows]
+    rows += [
+        ("A", "2", "dsc", "all", "missing", "no prediction"),
+        ("B", "2", "dsc", "all", "ok", ""),
+    ]
+    columns = ["method", "case", "metric", "structure", "status", "detail"]
+    table = pd.DataFrame(rows, columns=columns).assign(reading="corrected", value=0.0)
+    found = gaps(table)
+    assert [(gap.method, gap.case, gap.scores) for gap in found] == [
+        ("A", "2", "Dice"),
+        ("all methods", "1", "NSD (7 structures)"),
+    ]
 
 
 def test_nothing_is_loaded_from_elsewhere(written: list[Path], page: Node) -> None:

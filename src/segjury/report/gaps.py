@@ -10,6 +10,8 @@ from segjury.figures.notation import metric_title
 from segjury.figures.style import plain
 
 LISTED = 200
+EVERYONE = "all methods"
+NAMED = 5  # structures that are named, before they are only counted
 _ORDER = {"missing": 0, "failed": 1, "undefined": 2}
 
 
@@ -26,15 +28,22 @@ class Gap:
 
 
 def gaps(scores: pd.DataFrame) -> list[Gap]:
-    """All that is not `ok`, one entry per method, case, status and reason."""
+    """All that is not `ok`, one entry per method, case, status and reason.
+
+    What all methods share, because the reference is the reason, is one entry for all of them.
+    """
     rows = scores[scores["status"] != "ok"]
     if rows.empty:
         return []
     rows = rows.assign(detail=rows["detail"].fillna("").astype(str))
-    found = [
-        _gap(group, *(str(part) for part in key))
-        for key, group in rows.groupby(["method", "case", "status", "detail"], sort=True)
-    ]
+    everyone = set(scores["method"])
+    found = []
+    for (case, status, detail), group in rows.groupby(["case", "status", "detail"], sort=True):
+        shared = len(everyone) > 1 and set(group["method"]) == everyone
+        parts = [(EVERYONE, group)] if shared else group.groupby("method", sort=True)
+        found += [
+            _gap(part, str(name), str(case), str(status), str(detail)) for name, part in parts
+        ]
     return sorted(found, key=lambda gap: (_ORDER.get(gap.status, 9), gap.method, gap.case))
 
 
@@ -55,5 +64,7 @@ def _what(group: pd.DataFrame) -> str:
     for metric, rows in group.groupby("metric", sort=False):
         structures = [str(name) for name in dict.fromkeys(rows["structure"]) if name != "all"]
         title = plain(metric_title(str(metric)))
+        if len(structures) > NAMED:
+            structures = [f"{len(structures)} structures"]
         parts.append(f"{title} ({', '.join(structures)})" if structures else title)
     return "; ".join(parts)
