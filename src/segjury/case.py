@@ -200,11 +200,7 @@ class ReferenceCase:
 
     def prepare(self, metrics: Collection[str]) -> None:
         """Compute now what every method will be compared with in these metrics."""
-        needed = {
-            "dsc": "consensus",
-            "vi": "invasion_angles",
-            "contact_angle": "contact_angles",
-        }
+        needed = {"vi": "invasion_angles", "contact_angle": "contact_angles"}
         for metric, name in needed.items():
             if metric in metrics:
                 getattr(self, name)

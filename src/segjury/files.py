@@ -28,6 +28,7 @@ from segjury.volume import (
     Direction,
     Grid,
     LabelMap,
+    Shape,
     Span,
     Triple,
     Volume,
@@ -44,8 +45,6 @@ GZIP = b"\x1f\x8b"
 NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
 PIECE_BYTES = 1 << 20  # read at a time: fits the cache, and threads seldom wait for each other
 BrokenGzipError: type[Exception] = cast("type[Exception]", isal_zlib.error)  # its stub is off
-
-Shape = tuple[int, int, int]
 
 
 def candidates(folder: Path, stem: str) -> list[Path]:

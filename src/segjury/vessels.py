@@ -8,19 +8,18 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from segjury.metrics import skeleton
 from segjury.metrics.calibre import calibre_mm
-from segjury.metrics.neighbourhood import Ints, Shape, voxels_of
+from segjury.metrics.neighbourhood import voxels_of
 from segjury.metrics.thinning import skeleton_voxels
 from segjury.metrics.topology import betti_from_voxels
-from segjury.volume import bounding_box, coordinates
+from segjury.volume import Floats, Ints, Shape, bounding_box, coordinates
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 
 SMOOTHING_STEPS = 3  # a mean of three neighbours each, against the steps of the grid
 FEWEST_BOX_SIZES = 3

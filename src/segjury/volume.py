@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 
 from segjury.errors import InputError
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Shape = tuple[int, int, int]
 Triple = tuple[float, float, float]
 Direction = tuple[Triple, Triple, Triple]
 Property = Literal["spacing", "origin", "direction"]

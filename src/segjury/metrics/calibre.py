@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from segjury.metrics.neighbourhood import OFFSETS, ORDER, Ints, Shape, neighbourhood, padded
+from segjury.metrics.neighbourhood import OFFSETS, ORDER, neighbourhood, padded
 from segjury.metrics.skeleton import link_matrix, links_between
-from segjury.volume import coordinates
-
-Floats = NDArray[np.float64]
+from segjury.volume import Floats, Ints, Shape, coordinates
 
 REACH = 3  # averages reach so many voxels along the centreline, both ways
 

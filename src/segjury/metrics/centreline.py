@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.metrics.rays import (
-    Bools,
-    Floats,
-    Ints,
-    march,
-    rays_across,
-    rays_along,
-    unit_vectors,
-)
+from segjury.metrics.rays import march, rays_across, rays_along, unit_vectors
+from segjury.volume import Bools, Floats, Ints
 
 COARSE_DIRECTIONS = 24  # enough to find the middle of a section
 WORKING_VOXELS_PER_RADIUS = 3.0  # resolution at which paths are searched, within these limits:

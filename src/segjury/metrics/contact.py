@@ -19,16 +19,8 @@ from numpy.typing import NDArray
 from segjury.errors import InputError
 from segjury.metrics.centreline import centrelines
 from segjury.metrics.metric import Metric
-from segjury.metrics.rays import (
-    STEPS_PER_VOXEL,
-    Bools,
-    Floats,
-    Ints,
-    Rays,
-    march,
-    rays_across,
-)
-from segjury.volume import Triple, flat, nonzero_voxels
+from segjury.metrics.rays import STEPS_PER_VOXEL, Rays, march, rays_across
+from segjury.volume import Bools, Floats, Ints, Triple, flat, nonzero_voxels
 
 Extent = Literal["total", "arc"]
 ContactClass = Literal["none", "abutment", "encasement"]

@@ -16,17 +16,9 @@ from functools import cached_property
 from numpy.typing import ArrayLike
 
 from segjury.metrics.metric import Metric
-from segjury.metrics.nearest import (
-    Floats,
-    Ints,
-    Points,
-    Shape,
-    check_spacing,
-    contained,
-    nearest_distances,
-)
+from segjury.metrics.nearest import Points, check_spacing, contained, nearest_distances
 from segjury.metrics.outline import edge_voxels, flat_masks
-from segjury.volume import Triple
+from segjury.volume import Floats, Ints, Shape, Triple
 
 VOXEL_UNITS: Triple = (1.0, 1.0, 1.0)
 

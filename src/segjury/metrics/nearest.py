@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.volume import Triple, coordinates
+from segjury.volume import Floats, Ints, Shape, Triple, coordinates
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Shape = tuple[int, int, int]
 
 # A search tree is fast where a neighbour is near, a distance transform where many points have
 # none near and the box around all is small. Measured; the distances are the same.

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.volume import coordinates, nonzero_voxels
+from segjury.volume import Ints, Shape, coordinates, nonzero_voxels
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
-Shape = tuple[int, int, int]
 
 CENTRE = 13
 OFFSETS: Ints = np.indices((3, 3, 3)).reshape(3, 27).T[:, ::-1] - 1  # (27, 3), x fastest

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.nearest import Ints, Shape, extent
-from segjury.volume import coordinates, flat, nonzero_voxels
+from segjury.metrics.nearest import extent
+from segjury.volume import Ints, Shape, coordinates, flat, nonzero_voxels
 
 SLAB_VOXELS = 1 << 20  # stays in the cache
 

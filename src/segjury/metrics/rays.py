@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from segjury.volume import Bools, Floats, Ints
 
 STEPS_PER_VOXEL = 2
 STEP_VOXELS = 0.999 / STEPS_PER_VOXEL  # a hair less, so that no sample falls between two voxels

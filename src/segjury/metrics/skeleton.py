@@ -9,21 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.neighbourhood import (
-    CENTRE,
-    OFFSETS,
-    ORDER,
-    Ints,
-    Shape,
-    bits,
-    neighbourhood,
-    voxels_of,
-)
+from segjury.metrics.neighbourhood import CENTRE, OFFSETS, ORDER, bits, neighbourhood, voxels_of
 from segjury.metrics.thinning import skeleton_voxels
-from segjury.volume import coordinates
+from segjury.volume import Bools, Floats, Ints, Shape, coordinates
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Links = NDArray[np.int64]  # (m, 2), places of the two voxels in the skeleton
 
 JUNCTION_LINKS = 3

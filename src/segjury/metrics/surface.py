@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.metrics.metric import Metric
-from segjury.metrics.nearest import Floats, Ints, Points, Shape, check_spacing, nearest_distances
+from segjury.metrics.nearest import Points, check_spacing, nearest_distances
 from segjury.metrics.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
 from segjury.metrics.surfels import surfel_areas_mm2
-from segjury.volume import Triple
+from segjury.volume import Floats, Ints, Shape, Triple
 
 Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]

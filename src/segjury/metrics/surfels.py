@@ -15,8 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from segjury.metrics.nearest import Floats, Ints
-from segjury.volume import Triple
+from segjury.volume import Floats, Ints, Triple
 
 Corner = tuple[int, int, int]
 Edge = frozenset[Corner]  # the two ends of an edge of the cube

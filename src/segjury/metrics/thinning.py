@@ -13,16 +13,13 @@ from segjury.metrics.neighbourhood import (
     OFFSETS,
     ORDER,
     Codes,
-    Ints,
     Neighbourhood,
-    Shape,
     bits,
     neighbourhood,
     voxels_of,
 )
-from segjury.volume import bounding_box, coordinates, flat
+from segjury.volume import Bools, Ints, Shape, bounding_box, coordinates, flat
 
-Bools = NDArray[np.bool_]
 Thinning = Literal["lee", "topology-preserving"]
 
 FACES = bits(ORDER == 1)

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from segjury.metrics.calibre import calibre_mm
 from segjury.metrics.metric import Metric
 from segjury.metrics.nearest import contained
-from segjury.metrics.neighbourhood import Ints, Shape, padded, voxels_of
+from segjury.metrics.neighbourhood import padded, voxels_of
 from segjury.metrics.outline import flat_masks
 from segjury.metrics.thinning import Thinning, skeleton_voxels, thin_voxels
-
-Bools = NDArray[np.bool_]
+from segjury.volume import Ints, Shape
 
 CALIBRES = ("1-2 voxels", "3-4 voxels", "5 voxels and more")
 CALIBRE_LIMITS = (2.5, 4.5)  # of the diameter in voxels, between the classes

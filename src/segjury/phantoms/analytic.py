@@ -13,11 +13,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.volume import Triple
+from segjury.volume import Shape, Triple
 
 Mask = NDArray[np.bool_]
 Array = NDArray[np.float64]
-Shape = tuple[int, int, int]
 
 
 def sphere(shape: Shape, spacing_mm: Triple, centre_mm: Triple, radius_mm: float) -> Mask:

@@ -19,9 +19,8 @@ from segjury.phantoms.aorta_anatomy import OCCLUDABLE, Tree, make_tree
 from segjury.phantoms.aorta_drawing import Drawn, Labels, draw, label_map
 from segjury.phantoms.aorta_image import Image, render
 from segjury.phantoms.aorta_methods import Character, line_up, simulate_cost, simulate_method
-from segjury.volume import Grid, Volume
-
-Shape = tuple[int, int, int]
+from segjury.phantoms.casting import check_counts
+from segjury.volume import Grid, Shape, Volume
 
 FIELD_OF_VIEW_MM = (350.0, 250.0, 695.0)
 LARGEST_SPACING_MM = 15.0  # coarser voxels would skip the shortest zones
@@ -146,8 +145,7 @@ def _write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]
 
 
 def _check(cases: int, methods: int, shape: Shape) -> None:
-    if cases < 1 or methods < 0:
-        raise InputError(f"{cases} cases and {methods} methods", "Ask for at least one case")
+    check_counts(cases, methods)
     if min(shape) < 1 or spacing_mm(shape) > LARGEST_SPACING_MM:
         least = [int(np.ceil(size / LARGEST_SPACING_MM)) for size in FIELD_OF_VIEW_MM]
         raise InputError(

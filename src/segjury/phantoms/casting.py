@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from segjury.errors import InputError
+
 Character = TypeVar("Character", bound=Any)  # a dataclass with a name
 
 
@@ -18,3 +20,9 @@ def cast_of(characters: Sequence[Character], count: int) -> list[Character]:
         else characters[which]
         for again, which in rounds
     ]
+
+
+def check_counts(cases: int, methods: int) -> None:
+    """Refuse a benchmark without cases."""
+    if cases < 1 or methods < 0:
+        raise InputError(f"{cases} cases and {methods} methods", "Ask for at least one case")

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.files import write_volume
+from segjury.phantoms.casting import check_counts
 from segjury.phantoms.organ_case import Group, OrganCase, OrganPlan
 from segjury.phantoms.organ_ct import render_organs
 from segjury.phantoms.organ_methods import line_up, simulate_method
 from segjury.phantoms.organ_patients import make_patient
 from segjury.phantoms.organ_raters import CORRECTORS, draw_part
 from segjury.phantoms.organs import Pathology, make_parts
-from segjury.volume import Grid, Volume
+from segjury.volume import Grid, Shape, Volume
 
 __all__ = [
     "OrganCase",
@@ -35,7 +36,6 @@ __all__ = [
     "write_benchmark",
 ]
 
-Shape = tuple[int, int, int]
 
 FIELD_OF_VIEW_MM = (344.0, 256.0, 264.0)
 CENTRE_MM = (0.0, 4.0, 20.0)
@@ -157,8 +157,7 @@ def _name(index: int) -> str:
 
 
 def _check(cases: int, methods: int, shape: Shape) -> None:
-    if cases < 1 or methods < 0:
-        raise InputError(f"{cases} cases and {methods} methods", "Ask for at least one case")
+    check_counts(cases, methods)
     if min(shape) < SMALLEST_SHAPE:
         raise InputError(
             f"a shape of {shape} is too small to show the organs",

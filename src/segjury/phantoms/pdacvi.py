@@ -28,10 +28,11 @@ from segjury.phantoms.anatomy import (
     vessel_labels,
 )
 from segjury.phantoms.case import PhantomCase, Plan
+from segjury.phantoms.casting import check_counts
 from segjury.phantoms.characters import line_up, simulate_method
 from segjury.phantoms.fields import Box, Field, box_between, smooth_noise, subgrid
 from segjury.phantoms.raters import PANEL, Mask, Noise, draw
-from segjury.volume import Grid, Triple, Volume
+from segjury.volume import Grid, Shape, Triple, Volume
 
 __all__ = [
     "PhantomCase",
@@ -44,7 +45,6 @@ __all__ = [
     "write_benchmark",
 ]
 
-Shape = tuple[int, int, int]
 
 FIELD_OF_VIEW_MM = (384.0, 384.0, 240.0)
 LARGEST_SPACING_MM = (1.75, 1.75, 2.0)
@@ -219,8 +219,7 @@ def _write_reference(folder: Path, case: PhantomCase) -> None:
 
 
 def _check(cases: int, methods: int, shape: Shape) -> None:
-    if cases < 1 or methods < 0:
-        raise InputError(f"{cases} cases and {methods} methods", "Ask for at least one case")
+    check_counts(cases, methods)
     if min(shape) < SMALLEST_SHAPE:
         raise InputError(
             f"a shape of {shape} is too small for a lesion and its surroundings",

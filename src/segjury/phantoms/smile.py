@@ -17,13 +17,12 @@ import numpy as np
 
 from segjury.errors import InputError
 from segjury.files import write_volume
+from segjury.phantoms.casting import check_counts
 from segjury.phantoms.tof import Scan, render
 from segjury.phantoms.vessel_growth import grow_tree
 from segjury.phantoms.vessel_methods import Dataset, VesselCase, line_up, segment
 from segjury.phantoms.vessel_raster import rasterise
-from segjury.volume import Grid, Volume
-
-Shape = tuple[int, int, int]
+from segjury.volume import Grid, Shape, Volume
 
 FIELD_OF_VIEW_MM = (144.0, 192.0, 48.9)
 LARGEST_SPACING_MM = 0.3
@@ -133,8 +132,7 @@ def _write_list(path: Path, cases: int) -> None:
 
 
 def _check(cases: int, methods: int, shape: Shape) -> None:
-    if cases < 1 or methods < 0:
-        raise InputError(f"{cases} cases and {methods} methods", "Ask for at least one case")
+    check_counts(cases, methods)
     if any(size < smallest for size, smallest in zip(shape, SMALLEST_SHAPE, strict=True)):
         raise InputError(
             f"a shape of {shape} is too small for a ring of vessels",

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from segjury.phantoms.fields import Points
 from segjury.phantoms.vessel_tree import Vessel
-from segjury.volume import Grid, flat
+from segjury.volume import Grid, Ints, Shape, flat
 
 Mask = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Shape = tuple[int, int, int]
 
 LONGEST_PIECE = 0.9  # voxels, or the radius where that is more: rounded ends are neighbours
 _AT_ONCE = 1 << 20  # voxels looked at together
