@@ -9,7 +9,7 @@ import pytest
 from segjury.errors import InputError
 from segjury.metrics import READINGS
 from segjury.protocols import load_protocol
-from segjury.ranking import Rules, cohorts, leaderboard, notes, readings
+from segjury.ranking import Ranking, Rules, cohorts, leaderboard, notes, readings, reversed_directions
 from segjury.table import COLUMNS, read_scores
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -74,7 +74,7 @@ def test_median_over_cases():
     rows = [("A", c, "dsc", v) for c, v in zip("123", (0.1, 0.8, 0.9), strict=True)]
     rows += [("B", c, "dsc", v) for c, v in zip("123", (0.7, 0.7, 0.7), strict=True)]
     assert leaderboard(long_table(rows)).position["B"] == 1
-    assert leaderboard(long_table(rows), aggregate="median").position["A"] == 1
+    assert leaderboard(long_table(rows), ranking=Ranking(aggregate="median")).position["A"] == 1
 
 
 def test_unknown_direction_is_never_guessed():
@@ -88,7 +88,7 @@ def test_a_case_that_one_method_lacks_is_an_error_or_left_out_for_all():
     rows = [("A", "1", "dsc", 0.9), ("A", "2", "dsc", 0.1), ("B", "1", "dsc", 0.8)]
     with pytest.raises(InputError, match=r"method B has no value of dsc .* case 2"):
         leaderboard(long_table(rows))
-    board = leaderboard(long_table(rows), missing="exclude")
+    board = leaderboard(long_table(rows), ranking=Ranking(missing="exclude"))
     assert board.values["dsc"].to_dict() == {"A": 0.9, "B": 0.8}
 
 
@@ -148,9 +148,9 @@ def test_the_protocol_of_a_run_says_what_is_ranked_and_how():
     rules = Rules.of_run(run)
     assert set(rules.by_reading) == set(READINGS)
     assert rules.by_reading["released"] == ("dsc", "thr_dsc", "mr_ece", "crps", "vi")
-    assert (rules.scheme, rules.aggregate) == ("mean-of-metric-ranks", "mean")
+    assert (rules.ranking.scheme, rules.ranking.aggregate) == ("mean-of-metric-ranks", "mean")
     run["protocol"]["definition"]["ranking"]["aggregate"] = "median"
-    assert Rules.of_run(run).aggregate == "median"
+    assert Rules.of_run(run).ranking.aggregate == "median"
     for nothing in (None, {}, {"protocol": None}, {"protocol": {"definition": []}}):
         assert Rules.of_run(nothing) == Rules()
 
@@ -183,7 +183,7 @@ def test_a_value_for_the_case_is_ranked_and_not_its_structures():
 def test_ranks_on_each_case_first_by_hand():
     values = {"A": (0.9, 0.9, 0.0), "B": (0.8, 0.8, 0.9), "C": (0.7, 0.7, 0.8)}
     rows = [(m, str(c), "dsc", v) for m, cases in values.items() for c, v in enumerate(cases)]
-    by_case = leaderboard(long_table(rows), scheme="rank-then-aggregate")
+    by_case = leaderboard(long_table(rows), ranking=Ranking(scheme="rank-then-aggregate"))
     assert by_case.mean_rank.to_dict() == {"A": 5 / 3, "B": 5 / 3, "C": 8 / 3}
     assert list(leaderboard(long_table(rows)).position.index) == ["B", "C", "A"]
 
@@ -192,7 +192,7 @@ def test_a_missing_case_ranks_as_low_as_there_are_methods():
     rows = [(m, "1", "dsc", v) for m, v in (("A", 0.9), ("B", 0.0), ("C", 0.0), ("D", 0.0))]
     table = long_table(rows)
     table.loc[table["method"].isin(["C", "D"]), "status"] = "missing"
-    board = leaderboard(table, scheme="rank-then-aggregate")
+    board = leaderboard(table, ranking=Ranking(scheme="rank-then-aggregate"))
     assert board.mean_rank.to_dict() == {
         "A": 1,
         "B": 3,
@@ -204,14 +204,14 @@ def test_a_missing_case_ranks_as_low_as_there_are_methods():
 def test_a_row_that_is_absent_is_left_out_when_ranks_come_first():
     rows = [(m, c, "dsc", v) for m, v in (("A", 0.9), ("B", 0.8)) for c in ("1", "2")]
     table = long_table(rows[:-1])
-    board = leaderboard(table, scheme="rank-then-aggregate", missing="exclude")
+    board = leaderboard(table, ranking=Ranking(scheme="rank-then-aggregate", missing="exclude"))
     assert board.mean_rank.to_dict() == {"A": 1, "B": 2}
 
 
 def test_metrics_with_fewer_cases_weigh_less_when_ranks_come_first():
     rows = [(m, str(c), "dsc", v) for m, v in (("A", 0.9), ("B", 0.8)) for c in range(3)]
     rows += [("A", "0", "nsd", 0.1), ("B", "0", "nsd", 0.2)]
-    board = leaderboard(long_table(rows), scheme="rank-then-aggregate")
+    board = leaderboard(long_table(rows), ranking=Ranking(scheme="rank-then-aggregate"))
     assert board.mean_rank.to_dict() == {"A": (1 * 3 + 2) / 4, "B": (2 * 3 + 1) / 4}
 
 
@@ -290,9 +290,12 @@ def test_a_metric_that_only_begins_like_ours_is_not_ours(tmp_path):
     assert table["metric"].tolist() == ["dsch", "vision"]
 
 
-def test_a_declared_direction_is_not_reversed():
+def test_a_declared_direction_is_reversed_in_tables_of_others_only():
+    table = long_table([("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)])
+    assert leaderboard(table, directions={"dsc": "lower"}).position["B"] == 1
+    assert "here lower is taken" in reversed_directions(table, {"dsc": "lower"})[0]
     with pytest.raises(InputError, match="dsc is better when higher"):
-        leaderboard(long_table([("A", "1", "dsc", 0.9)]), directions={"dsc": "lower"})
+        leaderboard(table.assign(reading="released"), directions={"dsc": "lower"})
 
 
 def test_case_names_stay_text(tmp_path):

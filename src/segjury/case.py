@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from segjury.metrics.contact import VesselSections, contact_angles, vessel_secti
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
 from segjury.metrics.moments import Moments
-from segjury.metrics.overlap import mean_pairwise_dsc
+from segjury.metrics.overlap import mean_pairwise_dsc, pairwise_dsc
 from segjury.metrics.surface import Definition, Surface, mask_surface
 from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
@@ -217,6 +218,11 @@ class ReferenceCase:
             if self.patterns.n_raters > 1:
                 volumes = self.volumes_cm3(label)
                 facts |= {f"{prefix}rater_{k + 1}_cm3": float(v) for k, v in enumerate(volumes)}
+                dsc = pairwise_dsc(self.patterns.counts, self.patterns.marked(label))
+                facts |= {
+                    f"{prefix}dsc_{i + 1}_{j + 1}": float(dsc[i, j])
+                    for i, j in combinations(range(len(dsc)), 2)
+                }
         return facts
 
     def _marks(self, box: Box) -> NDArray[Any]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 from rich.text import Text
 
+from segjury.analysis import Analysis, Placing
+from segjury.analysis.pairs import ScoreTests
+from segjury.analysis.summary import summary
+from segjury.analysis.tables import ALL, parts
 from segjury.ranking import Leaderboard
 
 WIDTH_OF_A_FILE = 200  # a file or pipe has no width to respect
@@ -45,34 +52,133 @@ def plain_table(*columns: str) -> Table:
     return Table(*(Column(Text(name)) for name in columns), box=box.SIMPLE_HEAD)  # never markup
 
 
-def print_leaderboard(first: Leaderboard, others: list[Leaderboard], cohort: str | None) -> None:
-    """The order first, then value and rank per metric, in as many tables as the width needs."""
-    shown = terminal()
+def print_placing(placing: Placing, cohort: str | None) -> None:
+    """A leaderboard: the order and how sure it is, then value and rank per metric, then notes."""
+    first, others = placing.board, placing.others
     of = f", cohort {cohort}" if cohort else ""
+    of += "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
     beside = "; then the positions in the other readings" if others else ""
-    say(f"reading {first.reading}{of}: mean rank{beside}")
-    methods = list(first.values.index)
-    table = plain_table("", "method", "mean rank", "sd", *(other.reading for other in others))
-    for method in methods:
+    scheme = placing.rules.ranking.scheme
+    say(f"reading {first.reading}{of}: {placing.cases} cases, {scheme}{beside}")
+    sure = _sureness(placing)
+    head = ("", "method", "mean rank", "sd", *sure, *(other.reading for other in others))
+    table = plain_table(*head)
+    methods = list(map(str, first.position.index))
+    for n, method in enumerate(methods):
         table.add_row(
             str(first.position[method]),
-            Text(str(method)),  # never read as markup
+            Text(method),  # never read as markup
             f"{first.mean_rank[method]:.2f}",
             f"{first.sd_rank[method]:.2f}",
-            *(f"{other.position[method]}" for other in others),
+            *(cells[n] for cells in sure.values()),
+            *(_position(other, method) for other in others),
         )
-    shown.print(table)
-    say("value (rank) per metric")
-    keys = [str(key) for key in first.values.columns]
-    name_width = max(len(str(method)) for method in methods) + 4
-    per_table = max(1, (shown.width - name_width) // (max(map(len, [*keys, "0.0000 (10)"])) + 2))
+    terminal().print(table)
+    if placing.stability is not None:
+        wrong = placing.stability.overall.first_wrong
+        say(
+            f"interval: of the place in {placing.stability.samples} resamples of the cases; the "
+            f"first place goes to others in {100 * wrong:.3g} % of them.\n"
+            "group: methods that share a letter are not told apart by the cases, pair by pair."
+        )
+    say("\nvalue (rank) per metric")
+    _print_wide(
+        methods,
+        {
+            str(key): [
+                f"{value:.4g} ({place:.3g})"
+                for value, place in zip(first.values[key], first.ranks[key], strict=True)
+            ]
+            for key in first.values.columns
+        },
+    )
+    for note in placing.notes:
+        say(f"note: {note}")
+
+
+def _sureness(placing: Placing) -> dict[str, list[str]]:
+    """Columns on the resamples, methods in the order of the leaderboard."""
+    if placing.stability is None:
+        return {}
+    ranks = placing.stability.overall
+    at = [placing.methods.index(str(name)) for name in placing.board.position.index]
+    return {
+        f"{ranks.level:.0%} interval": [f"{ranks.low[m]:g} to {ranks.high[m]:g}" for m in at],
+        "group": [ranks.groups[m] for m in at],
+    }
+
+
+def _position(board: Leaderboard, method: str) -> str:
+    return str(board.position[method]) if method in board.position.index else "-"
+
+
+def _print_wide(methods: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+    """A line per method, in as many tables as the width needs."""
+    shown, keys = terminal(), list(columns)
+    widest = max(len(cell) for key in keys for cell in (key, *columns[key]))
+    per_table = max(1, (shown.width - max(map(len, methods)) - 4) // (widest + 2))
     for start in range(0, len(keys), per_table):
         part = keys[start : start + per_table]
         table = plain_table("method", *part)
-        for method in methods:
-            cells = (
-                f"{first.values.loc[method, key]:.4g} ({first.ranks.loc[method, key]:.3g})"
-                for key in part
-            )
-            table.add_row(Text(str(method)), *cells)
+        for n, method in enumerate(methods):
+            table.add_row(Text(method), *(columns[key][n] for key in part))
         shown.print(table)
+
+
+def print_analysis(analysis: Analysis, cohort: str | None) -> None:
+    """What an analysis found: sentences first, then the tests in tables."""
+    of = f", cohort {cohort}" if cohort else ""
+    say(f"reading {analysis.panel.reading}{of}")
+    for sentence in summary(analysis):
+        say(f"- {sentence}")
+    for (column, value), part in parts(analysis):
+        _print_scores(part, "" if column == ALL else f", {column} {value}")
+
+
+def _print_scores(analysis: Analysis, where: str) -> None:
+    level = analysis.settings.level
+    say(f"\nmean [{level:.0%} interval] per score{where}")
+    _print_wide(
+        analysis.panel.methods,
+        {
+            key: [
+                f"{mean:.4g} [{low:.4g}, {high:.4g}]"
+                for mean, low, high in zip(
+                    score.means.estimate, score.means.low, score.means.high, strict=True
+                )
+            ]
+            for key, score in analysis.scores.items()
+        },
+    )
+    tested = {key: score.tests for key, score in analysis.scores.items() if score.tests}
+    if not tested:
+        return
+    methods = analysis.panel.methods
+    pairs = len(methods) * (len(methods) - 1) // 2
+    say(f"tests{where}; pairs of {pairs} that differ at {analysis.settings.alpha:g} after Holm")
+    table = plain_table(
+        "score", "cases", "Friedman chi2", "p", "Conover", "Wilcoxon", "first place wrong"
+    )
+    for key, tests in tested.items():
+        differ = (tests.conover[np.triu_indices(len(methods), 1)] < tests.alpha).sum()
+        table.add_row(
+            Text(key),
+            str(tests.cases),
+            f"{tests.friedman.chi2:.2f}",
+            f"{tests.friedman.p:.3g}",
+            str(differ),
+            str(sum(pair.p < tests.alpha for pair in tests.wilcoxon)),
+            f"{100 * analysis.stability.scores[key].first_wrong:.3g} %",
+        )
+    terminal().print(table)
+    for b, base in enumerate(analysis.settings.baselines):
+        others = [name for name in methods if name not in analysis.settings.baselines]
+        if others:
+            say(f"against {base}{where}: Wilcoxon p, Holm within each score (+ better, - worse)")
+            _print_wide(others, {k: _against(tests, b) for k, tests in tested.items()})
+
+
+def _against(tests: ScoreTests, baseline: int) -> list[str]:
+    pairs = list(tests.baselines.values())[baseline]
+    signs = {1: "+", 0: "=", -1: "-"}
+    return [f"{pair.p:.3g} {signs[pair.sign]}" for pair in pairs]

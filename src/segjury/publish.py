@@ -18,7 +18,8 @@ from segjury.figures import Illustration, case_illustration, case_panel
 from segjury.loading import prediction_files, read_predicted_mask, read_probability_map
 from segjury.metrics.metric import Direction
 from segjury.protocols import Protocol
-from segjury.ranking import MissingPolicy, Rules
+from segjury.protocols.ranking import MissingPolicy
+from segjury.ranking import Rules
 from segjury.report import write_report
 from segjury.table import read_run, read_scores, run_folder
 from segjury.volume import Box, LabelMap, bounding_box, grow
@@ -40,14 +41,16 @@ def publish(
     out: Path,
     *,
     directions: Mapping[str, Direction] | None = None,
-    missing: MissingPolicy = "error",
+    missing: MissingPolicy | None = None,
     reference: Path | None = None,
     predictions: Path | None = None,
 ) -> Published:
     """Write the report of a table of scores; pictures too, where its images are at hand."""
     table = read_scores(scores)
     run = read_run(scores)
-    rules = replace(Rules.of_run(run), directions=directions, missing=missing)
+    rules = Rules.of_run(run)
+    ranking = rules.ranking.model_copy(update={"missing": missing or rules.ranking.missing})
+    rules = replace(rules, directions=directions, ranking=ranking)
     panels: list[Illustration] = []
     note = ""
     if run:

@@ -1,49 +1,52 @@
-"""The long table of scores: its columns, writing it, and reading ours or anybody's CSV."""
+"""The long table of scores: writing it, and reading ours or anybody's."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import json
-import math
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.csv  # type: ignore[import-untyped]
+import pyarrow.parquet  # type: ignore[import-untyped]
 
 from segjury.errors import InputError, MissingInputError
-from segjury.metrics import METRICS
-
-COLUMNS = (
-    "method",
-    "case",
-    "metric",
-    "structure",
-    "reading",
-    "value",
-    "unit",
-    "status",
-    "detail",
-    "cohort",
+from segjury.score_forms import (
+    COLUMNS,
+    DETAIL_COLUMNS,
+    RATER,
+    group_columns,
+    long_form,
+    mean_over_raters,
+    numbers,
+    values_of_raters,
+    with_our_names,
 )
-NEEDED = ("method", "case", "metric", "value")
-DEFAULTS = {
-    "structure": "all",
-    "reading": "given",
-    "unit": "",
-    "status": "ok",
-    "detail": "",
-    "cohort": "",
-}
-NO_VALUE = ("", "nan", "na", "none", "null")
-DETAIL_COLUMNS = ("method", "case", "metric", "structure", "reading", "quantity", "item", "value")
 
-# columns of a results table that are not metrics: what a ranking printed, and spreads
-_DERIVED = re.compile(
-    r"^(rank_.*|.*_rank|mean_rank|sd_rank|final_position|position|.*_(iqr|sd|std))$", re.I
-)
-_UNIT_SUFFIX = re.compile(r"_(percent|e3|cm3|mm3|mm|median|mean)$")
+__all__ = [
+    "COLUMNS",
+    "DETAIL_COLUMNS",
+    "group_columns",
+    "read_cases",
+    "read_details",
+    "read_run",
+    "read_scores",
+    "run_folder",
+    "write_csv",
+    "write_scores",
+]
+
+MOST_COLUMNS = 10_000
+LONGEST_ROW_BYTES = 1 << 24
+_SEPARATORS = ",;\t|"
+_END = "\x03"  # the control character for the end of a text
 
 
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
@@ -58,123 +61,248 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    table.to_csv(partial, index=False, lineterminator="\n")
+    table.to_csv(partial, index=False, lineterminator="\n", quoting=_quoting(table))
     partial.replace(path)
 
 
-def read_scores(path: Path) -> pd.DataFrame:
-    """Read a table of scores: our long one, a long CSV of another tool, or a wide one.
+def _quoting(table: pd.DataFrame) -> Any:
+    """Quotes where needed; around all text if some has a carriage return, which csv overlooks."""
+    texts = [table[name].astype(str) for name in table.select_dtypes(exclude="number").columns]
+    if any(text.str.contains("\r", regex=False).any() for text in texts):
+        return csv.QUOTE_NONNUMERIC
+    return csv.QUOTE_MINIMAL
 
-    A long CSV needs `method, case, metric, value`. A wide one has `method` and a column per
-    metric (suffixes such as `_percent` or `_median` are dropped, `vi_porta` becomes `vi` of PORTA,
-    and columns of ranks and spreads are left out), with or without `case`.
+
+def read_scores(
+    path: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    groups: Collection[str] = (),
+    matrix: str | None = None,
+) -> pd.DataFrame:
+    """Read a table of scores, CSV or parquet: ours, or another tool's in one of these forms.
+
+    - Long: `method, case, metric, value`. Further columns are groups of cases, such as `dataset`
+      or `sex`, and the same in all rows of a case. With a column `rater` a value is the mean of
+      all raters', each of whom must have scored everything; see also `read_details`.
+    - Wide: `method` and a column per metric (suffixes such as `_percent` or `_median` are dropped,
+      `vi_porta` becomes `vi` of PORTA, columns of ranks and spreads are left out), with or without
+      `case`. A column without any number is a group.
+    - A matrix of one metric, if its name is given as `matrix`: a row per case (`case`, or else the
+      first column), a column per method.
+
+    `columns` says what our columns are called in the file, as in `{"method": "team"}`; `groups`
+    are columns of numbers that are groups all the same. The result has our columns, filled in
+    where the file has none, then the groups, as text.
     """
-    if path.is_dir():
-        path = path / "scores.csv"
-    if not path.is_file():
-        raise MissingInputError(f"there is no table {path}", "Give a scores.csv")
-    table = _read_any(path)
-    names = [str(name).strip() for name in table.columns]
-    table.columns = [name.lower() if name.lower() in COLUMNS else name for name in names]
-    if "method" not in table.columns:
-        raise InputError(
-            f"{path.name} has no column 'method' (it has {', '.join(map(str, table.columns))})",
-            f"Name the columns {', '.join(NEEDED)}",
-        )
-    if table.empty:
-        raise InputError(f"{path.name} has no rows", "Give a table with scores")
-    if not {"metric", "value"} <= set(table.columns):
-        table = _from_wide(table, path)
-    return _complete(table, path)
+    table = _read_scores_file(path, columns)
+    scores = long_form(table, path.name, groups=groups, matrix=matrix)
+    return mean_over_raters(scores, path.name) if RATER in scores else scores
 
 
-def _read_any(path: Path) -> pd.DataFrame:
-    """The table with all cells as text: a method may be called NA, a case 007."""
+def read_details(
+    path: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    groups: Collection[str] = (),
+    matrix: str | None = None,
+) -> pd.DataFrame | None:
+    """What the scores were made from: each rater's, or the `details.csv` beside the table.
+
+    The options are those of `read_scores`. A rater's value is the quantity `score` of the item
+    `rater NAME`.
+    """
+    table = _read_scores_file(path, columns)
+    if RATER in table:
+        return values_of_raters(long_form(table, path.name, groups=groups, matrix=matrix))
+    beside = _folder(path) / "details.csv"
+    if not beside.is_file():
+        return None
+    table = with_our_names(_read(beside), {}, beside.name)
+    _require(table, DETAIL_COLUMNS, beside)
+    found = numbers(table["value"])
+    if np.isinf(found).any():
+        cell = table["value"][np.isinf(found)].iloc[0]
+        raise InputError(f"{beside} has the value {cell!r}", "Give a number, or leave it empty")
+    return table[list(DETAIL_COLUMNS)].assign(value=found)
+
+
+def read_cases(path: Path) -> pd.DataFrame | None:
+    """The `cases.csv` beside a table of scores, if there is one.
+
+    Columns of numbers are numbers, unless they are codes with leading zeros; the rest is text.
+    """
+    beside = _folder(path) / "cases.csv"
+    if not beside.is_file():
+        return None
+    table = with_our_names(_read(beside), {}, beside.name)
+    _require(table, ["case"], beside)
+    double = table["case"].duplicated()
+    if double.any():
+        name = table["case"][double].iloc[0]
+        raise InputError(f"{beside} has two rows for case {name}", "Keep one of them")
+    about = {name: _measured(table[name]) for name in table.columns if name not in COLUMNS}
+    return table.assign(**about)
+
+
+def _measured(cells: pd.Series[Any]) -> Any:
+    """A column of facts: as numbers, if that loses nothing."""
+    found = numbers(cells)
+    words = np.isinf(found).any() or cells.str.match(r"[+-]?0\d").any()
+    return cells if words or (np.isnan(found).all() and (cells != "").any()) else found
+
+
+def _require(table: pd.DataFrame, needed: Collection[str], path: Path) -> None:
+    absent = [name for name in needed if name not in table.columns]
+    if absent:
+        raise InputError(f"{path} has no column '{absent[0]}'", "Write it anew, or remove it")
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _read_scores_file(path: Path, columns: Mapping[str, str] | None) -> pd.DataFrame:
+    file = path / "scores.csv" if path.is_dir() else path
+    if not file.is_file():
+        raise MissingInputError(f"there is no table {file}", "Give a scores.csv")
+    return with_our_names(_read(file), columns or {}, file.name)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """A table with its cells as text (a method may be called NA, a case 007); see `numbers`.
+
+    Only fractions in a parquet file stay numbers.
+    """
     try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        if len(table.columns) == 1:  # a semicolon or a tab between the columns
-            table = pd.read_csv(
-                path,
-                dtype=str,
-                keep_default_na=False,
-                sep=None,
-                engine="python",
-                encoding="utf-8-sig",
-            )
-        return table.loc[:, ~table.columns.astype(str).str.match(r"Unnamed: \d+$")].copy()
-    except (OSError, ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0][:200]
+        if path.suffix.lower() == ".parquet":
+            return _read_parquet(path)
+        return _read_csv(path.read_bytes(), path.name)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = (str(error).splitlines() or [""])[0][:200]
         raise InputError(f"{path.name} cannot be read ({reason})", "Give a CSV") from None
 
 
-def _from_wide(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    metrics = [c for c in table.columns if c not in COLUMNS and not _DERIVED.match(c)]
-    if not metrics:
-        raise InputError(
-            f"{path.name} has neither 'metric' and 'value' nor a column per metric",
-            f"Name the columns {', '.join(NEEDED)}",
-        )
-    if "case" not in table.columns:
-        table = table.assign(case="all")
-    about = [name for name in COLUMNS if name in table.columns]
-    long = table.melt(about, metrics, "column", "value")
-    names = {column: _metric_and_structure(column) for column in metrics}
-    long["metric"] = [names[column][0] for column in long["column"]]
-    long["structure"] = [names[column][1] for column in long["column"]]
-    return long.drop(columns="column")
+def _read_parquet(path: Path) -> pd.DataFrame:
+    file = pa.parquet.ParquetFile(path)  # read_table would make columns of folders called x=y
+    _check_width(file.metadata.num_columns, path.name)
+    table = file.read()
+    columns = [
+        column
+        if pa.types.is_floating(column.type)
+        else column.cast(pa.large_string()).fill_null("")
+        for column in table.columns
+    ]
+    places = [str(place) for place in range(len(columns))]  # two columns may have one name
+    frame: pd.DataFrame = pa.table(columns, places).to_pandas()
+    return frame.set_axis(table.column_names, axis="columns")
 
 
-def _metric_and_structure(column: str) -> tuple[str, str]:
-    """`vi_porta` is metric `vi` of PORTA, `dsc_percent` is `dsc`; others keep their name."""
-    name = _UNIT_SUFFIX.sub("", column.lower())
-    if name in METRICS:
-        return name, "all"
-    for metric in sorted(METRICS, key=len, reverse=True):
-        if name.startswith(f"{metric}_"):
-            return metric, name.removeprefix(f"{metric}_").replace("_", " ").upper()
-    return column, "all"
-
-
-def _complete(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Fill in the columns another tool left out, and refuse what cannot be meant."""
-    absent = [name for name in NEEDED if name not in table.columns]
-    if absent:
-        raise InputError(
-            f"{path.name} has no column {', '.join(map(repr, absent))}",
-            f"Name the columns {', '.join(NEEDED)}",
-        )
-    for name, default in DEFAULTS.items():
-        known = name in table.columns
-        table[name] = table[name].fillna("").replace("", default) if known else default
-    table["value"] = [_number(row, path) for row in table.itertuples()]
-    key = ["method", "case", "metric", "structure", "reading"]
-    double = table.duplicated(key)
-    if double.any():
-        row = table[double].iloc[0]
-        raise InputError(
-            f"{path.name} has two rows for method {row['method']}, case {row['case']}, "
-            f"metric {row['metric']}, structure {row['structure']}, reading {row['reading']}",
-            "Keep one of them",
-        )
-    return table[list(COLUMNS)]
-
-
-def _number(row: Any, path: Path) -> float:
-    """The value of a row; NaN where it is empty."""
-    if isinstance(row.value, str) and row.value.strip().lower() in NO_VALUE:
-        return math.nan
+def _read_csv(data: bytes, file: str) -> pd.DataFrame:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(f"{file} is UTF-16 text", "Save it as CSV in UTF-8")
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise InputError(f"{file} is not text (line {line} has a NUL)", "Save it as CSV in UTF-8")
+    data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     try:
-        value = float(row.value)
-    except (TypeError, ValueError):
-        value = math.inf
-    if math.isinf(value):
+        names, separator = _header(data, file)
+        return _cells(data, separator, len(names), file).set_axis(names, axis="columns")
+    except (UnicodeDecodeError, pa.ArrowInvalid):
+        _check_utf8(data, file)
+        raise
+
+
+def _header(data: bytes, file: str) -> tuple[list[str], str]:
+    """The names of the columns, and what stands between them."""
+    best: list[str] = []
+    separator = ","
+    for candidate in _SEPARATORS:
+        lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
+        try:
+            names = next(csv.reader(lines, delimiter=candidate), [])
+        except csv.Error as error:
+            raise InputError(
+                f"the header of {file} cannot be read ({error})", "Give a CSV"
+            ) from None
+        if len(names) > len(best):
+            best, separator = names, candidate
+        if len(best) > 1:
+            break
+    if not best:
+        raise InputError(f"{file} cannot be read (it is empty)", "Give a CSV")
+    _check_width(len(best), file)
+    return best, separator
+
+
+def _check_width(columns: int, file: str) -> None:
+    if columns > MOST_COLUMNS:
         raise InputError(
-            f"{path.name}: the value of {row.method}, {row.case}, {row.metric} is {row.value!r}",
-            "Give a number, or leave it empty",
+            f"{file} has {columns:,} columns, more than {MOST_COLUMNS:,}",
+            "Give a long table: method, case, metric, value",
         )
-    return value
+
+
+def _cells(data: bytes, separator: str, width: int, file: str) -> pd.DataFrame:
+    """The rows below the header. A last row of our own shows whether a quote is left open."""
+    names = [str(place) for place in range(width)]
+    bad: list[Any] = []
+
+    def refuse(row: Any) -> str:
+        bad.append(row)
+        return "error"
+
+    last = separator.join([_END] * width)
+    try:
+        table = pa.csv.read_csv(
+            pa.BufferReader(data + f"\n{last}\n".encode()),
+            pa.csv.ReadOptions(
+                column_names=names, skip_rows_after_names=1, block_size=LONGEST_ROW_BYTES
+            ),
+            pa.csv.ParseOptions(
+                delimiter=separator, newlines_in_values=True, invalid_row_handler=refuse
+            ),
+            pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+    except pa.ArrowInvalid:
+        if not bad:
+            raise
+        raise _wrong_row(bad[0], separator, width, file) from None
+    n_rows = max(table.num_rows - 1, 0)
+    if table.slice(n_rows).to_pylist() != [dict.fromkeys(names, _END)]:
+        raise _open_quote(file)
+    cells: pd.DataFrame = table.slice(0, n_rows).to_pandas()
+    blank = cells["0"] == ""
+    if blank.any():  # rows of separators, as spreadsheets leave below a table
+        cells = cells[~(blank & (cells == "").all(axis=1))].reset_index(drop=True)
+    return cells
+
+
+def _wrong_row(row: Any, separator: str, width: int, file: str) -> InputError:
+    """Why a row has more or fewer cells than the header."""
+    if _END in row.text:
+        return _open_quote(file)
+    return InputError(
+        f"{file}: the row {row.text[:80]!r} has {row.actual_columns} cells, the header has {width}",
+        "Give every row a cell for every column"
+        if row.actual_columns < width
+        else f"Put cells with '{separator}' in quotes, and write numbers with a decimal point",
+    )
+
+
+def _open_quote(file: str) -> InputError:
+    return InputError(f"{file} ends inside a quoted cell", "Close the quote, or remove it")
+
+
+def _check_utf8(data: bytes, file: str) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{file} is not UTF-8 text (line {line} has the byte 0x{data[error.start]:02x})",
+            "Save it as CSV in UTF-8",
+        ) from None
 
 
 def read_run(scores: Path) -> dict[str, Any] | None:

@@ -31,7 +31,8 @@ from segjury.figures.style import (
     styled,
     wrapped,
 )
-from segjury.ranking import Aggregate, leaderboard
+from segjury.protocols.ranking import Aggregate, in_words
+from segjury.ranking import leaderboard, over_cases
 
 _ROW_IN = 0.25
 _FRAME_IN = 0.72  # title, axis and its label
@@ -147,8 +148,8 @@ def _draw_values(
 ) -> None:
     """What the ranking makes of the cases: their mean, over those that every method has."""
     by_case = rows.pivot(index="case", columns="method", values="value")
-    values = by_case.dropna(how="any").agg(aggregate).reindex(list(methods))
-    digits = decimals(metric, rows["value"].astype(float))
+    values = by_case.dropna(how="any").agg(over_cases(aggregate)).reindex(list(methods))
+    name, digits = in_words(aggregate), decimals(metric, rows["value"].astype(float))
     for y, method in enumerate(methods):
         axes.text(
             1.10,
@@ -158,9 +159,9 @@ def _draw_values(
             ha="left",
             va="center",
             fontsize=6.5,
-            label=f"{aggregate} {method}",
+            label=f"{name} {method}",
         )
-    axes.text(1.10, 1.0, aggregate, transform=axes.transAxes, va="bottom", fontsize=6, color=MUTED)
+    axes.text(1.10, 1.0, name, transform=axes.transAxes, va="bottom", fontsize=6, color=MUTED)
 
 
 def _draw_box(axes: Axes, method: str, shape: Box, y: int, colour: str) -> None:

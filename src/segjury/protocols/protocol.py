@@ -11,9 +11,9 @@ from pydantic import Field, field_validator, model_validator
 from segjury.consensus import MAX_PATTERNS
 from segjury.metrics import Reading
 from segjury.protocols.metric_use import MetricUse, Part
+from segjury.protocols.ranking import Ranking
 
 Severity = Literal["error", "warn", "ignore"]
-Scheme = Literal["mean-of-metric-ranks", "rank-then-aggregate"]
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
 Label = Annotated[int, Field(ge=1, le=255)]
 Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$")]  # may be part of a file name
@@ -116,18 +116,6 @@ class Policy(Part):
     )
 
 
-class Ranking(Part):
-    """How methods are ranked."""
-
-    scheme: Scheme = Field(
-        default="mean-of-metric-ranks", description="how metric values become one order"
-    )
-    aggregate: Literal["mean", "median"] = Field(
-        default="mean", description="how a metric's case values become one value"
-    )
-    ties: Literal["average"] = Field(default="average", description="rank of equal values")
-
-
 class Cohort(Part):
     """A subset of the cases, chosen by what the reference shows."""
 
@@ -179,6 +167,9 @@ class Protocol(Part):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"metric {name} is listed twice")
+        stray = [name for name in self.ranking.weights if name not in set(names)]
+        if stray:
+            raise ValueError(f"ranking.weights names {stray[0]}, which is no metric here")
         for use in self.metrics:
             self._check_worst(use)
             if use.metric.scope == "structure":

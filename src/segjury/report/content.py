@@ -11,6 +11,7 @@ import pandas as pd
 
 from segjury.figures.notation import metric_direction
 from segjury.figures.style import plain
+from segjury.protocols.ranking import in_words
 from segjury.ranking import Leaderboard, Rules, cohorts, notes
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
@@ -90,7 +91,7 @@ def content(scores: pd.DataFrame, rules: Rules) -> Content:
         ),
         ranked=columns(scores, [str(key) for key in main.ranks.columns], directions),
         beside=_beside(scores, main, directions),
-        breakdowns=breakdowns(scores, main, rules.aggregate, directions),
+        breakdowns=breakdowns(scores, main, rules.ranking.aggregate, directions),
         gaps=tuple(gaps(scores)),
     )
 
@@ -118,8 +119,8 @@ def _others(
 
 def _caption(main: Leaderboard, rules: Rules, cases: int) -> str:
     start = "Leaderboard" if main.reading == "given" else f"Leaderboard, {main.reading} reading"
-    over = f": {rules.aggregate} over {cases} cases" if cases > 1 else ""
-    ranks = "mean rank on the cases" if rules.scheme == "rank-then-aggregate" else "rank"
+    over = f": {in_words(rules.ranking.aggregate)} over {cases} cases" if cases > 1 else ""
+    ranks = "mean rank on the cases" if rules.ranking.scheme == "rank-then-aggregate" else "rank"
     return plain(f"{start}{over}, {ranks} beside each value{_remarks(rules, main.reading)}")
 
 

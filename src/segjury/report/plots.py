@@ -27,7 +27,7 @@ def plots(
             found.reading,
             methods=found.methods,
             direction=column.direction or None,
-            aggregate=rules.aggregate,
+            aggregate=rules.ranking.aggregate,
         )
         title = plain(metric_title(column.metric, column.structure))
         yield Illustration(

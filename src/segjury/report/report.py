@@ -114,7 +114,7 @@ def _page(
     return environment.get_template("report.html.j2").render(
         title=plain(title or rules.title or rules.name or "Segmentation benchmark"),
         content=found,
-        by_case=ranked_by.scheme == "rank-then-aggregate",
+        by_case=ranked_by.ranking.scheme == "rank-then-aggregate",
         plates=plates,
         protocol=rules,
         provenance=origin,

@@ -13,7 +13,8 @@ from segjury.figures.notation import decimals, metric_direction, metric_title, m
 from segjury.figures.notation import number as write_number
 from segjury.figures.notation import rank as write_rank
 from segjury.figures.style import plain
-from segjury.ranking import Aggregate, Leaderboard
+from segjury.protocols.ranking import Aggregate, in_words
+from segjury.ranking import Leaderboard, over_cases
 
 _ARROWS = {"higher": "↑", "lower": "↓"}
 
@@ -253,7 +254,11 @@ def _breakdown(
 ) -> Breakdown:
     column = _column(part, metric, metric, "all", directions)
     values = part.pivot_table(
-        index="structure", columns="method", values="value", aggfunc=aggregate, sort=False
+        index="structure",
+        columns="method",
+        values="value",
+        aggfunc=over_cases(aggregate),
+        sort=False,
     ).reindex(columns=list(methods))
     best = values.max(axis=1) if column.direction == "higher" else values.min(axis=1)
     rows = tuple(
@@ -267,4 +272,4 @@ def _breakdown(
         for structure, line in zip(values.index, values.to_numpy(), strict=True)
     )
     unit = f", {column.unit}" if column.unit else ""
-    return Breakdown(f"{column.title}{unit}: {aggregate} over the cases", methods, rows)
+    return Breakdown(f"{column.title}{unit}: {in_words(aggregate)} over the cases", methods, rows)

@@ -1,0 +1,251 @@
+"""Analyse a table of scores: the ranking, how sure it is, tests, and what drives them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from segjury.analysis.pairs import ScoreTests, score_tests
+from segjury.analysis.placing import split
+from segjury.analysis.raters import rater_scores
+from segjury.analysis.sensitivity import Sensitivity, sensitivity
+from segjury.analysis.stability import Stability, case_stability, rater_stability
+from segjury.errors import InputError
+from segjury.ranking import Leaderboard, Panel, Rules, board
+from segjury.statistics.correlation import (
+    Clusters,
+    Correlations,
+    Kind,
+    clustered,
+    correlations,
+)
+from segjury.statistics.failures import FailureTable, failure_table, paper_rules, parse_rule
+from segjury.statistics.intervals import MeanInterval, mean_interval
+from segjury.statistics.signatures import HardCases, hard_cases, signatures
+from segjury.volume import Floats
+
+PAIR = re.compile(r"\bdsc_\d+_\d+$")  # columns of cases.csv: Dice of two raters
+CORRELATIONS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an analysis does beyond the ranking's own rules.
+
+    `samples` of the bootstrap, drawn from `seed`; `level` of intervals; `alpha` of tests;
+    `baselines` are methods that the others are compared with; `failures` are rules such as
+    `dsc<0.5` beside those of the papers.
+    """
+
+    samples: int = 1000
+    seed: int = 0
+    level: float = 0.95
+    alpha: float = 0.05
+    baselines: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScoreAnalysis:
+    """One score: its values over (cases, methods), intervals of its means, and its tests."""
+
+    key: str
+    metric: str
+    higher: bool
+    values: Floats
+    means: MeanInterval
+    tests: ScoreTests | None
+
+    @property
+    def sd(self) -> Floats:
+        """Sample SD of each method over the cases; NaN for one case."""
+        if len(self.values) < 2:
+            return np.full(self.values.shape[1], np.nan)
+        return np.asarray(self.values.std(axis=0, ddof=1))
+
+
+@dataclass(frozen=True)
+class MetricCorrelations:
+    """Correlations of the ranked scores over methods and cases, and their clusters."""
+
+    by_kind: Mapping[Kind, Correlations]
+    within_methods: Correlations
+    clusters: Clusters
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All that a panel of scores says; methods are in the order of the leaderboard."""
+
+    panel: Panel
+    rules: Rules
+    settings: Settings
+    board: Leaderboard
+    stability: Stability
+    with_raters: Stability | None
+    sensitivity: Sensitivity
+    scores: Mapping[str, ScoreAnalysis]
+    correlations: MetricCorrelations | None
+    signatures: Floats
+    hard_cases: HardCases
+    failures: FailureTable
+    groups: Mapping[str, Mapping[str, Analysis]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def analyze(
+    scores: pd.DataFrame,
+    rules: Rules,
+    settings: Settings | None = None,
+    *,
+    reading: str | None = None,
+    details: pd.DataFrame | None = None,
+    cases: pd.DataFrame | None = None,
+    by: Collection[str] = (),
+    progress: Callable[[str], None] = lambda _step: None,
+) -> Analysis:
+    """Analyse a table of scores.
+
+    `details` holds scores per rater, `cases` what is known of the cases, as a run writes both;
+    `by` names the columns that split the table. `progress` is called with what is done next.
+    """
+    settings = settings or Settings()
+    unknown = [name for name in settings.baselines if name not in set(scores["method"])]
+    if unknown:
+        known = ", ".join(dict.fromkeys(scores["method"]))
+        raise InputError(f"the table has no method {', '.join(unknown)}", f"It has {known}")
+    whole = _analysis(scores, rules, settings, reading, details, cases, progress)
+    groups: dict[str, dict[str, Analysis]] = {}
+    notes: list[str] = []
+    for column in by:
+        groups[column] = {}
+        for value, part in split(scores, column).items():
+            progress(f"{column} {value}")
+            try:
+                groups[column][value] = _analysis(
+                    part, rules, settings, reading, details, cases, progress
+                )
+            except InputError as error:
+                notes.append(f"{column} {value}: {error}")
+    return replace(whole, groups=groups, notes=(*whole.notes, *notes))
+
+
+def _analysis(
+    scores: pd.DataFrame,
+    rules: Rules,
+    settings: Settings,
+    reading: str | None,
+    details: pd.DataFrame | None,
+    cases: pd.DataFrame | None,
+    progress: Callable[[str], None],
+) -> Analysis:
+    first = rules.leaderboard(scores, reading=reading)
+    panel = _in_order(rules.panel(scores, reading=first.reading), first)
+    others = {
+        name: _in_order(rules.panel(scores, reading=name), first)
+        for name in rules.other_readings(scores, first)
+    }
+    rng = np.random.default_rng(settings.seed)
+    samples, level = settings.samples, settings.level
+    progress("resampling cases")
+    stability = case_stability(panel, rules.ranking, samples=samples, level=level, rng=rng)
+    raters = rater_scores(panel, details)
+    with_raters = None
+    if raters is not None:
+        progress("resampling cases and raters")
+        with_raters = rater_stability(raters, rules.ranking, samples=samples, level=level, rng=rng)
+    progress("ranking in other ways")
+    changes = sensitivity(panel, rules.ranking, others=others, raters=raters)
+    progress("testing")
+    found = {key: _score(panel, k, settings, rng) for k, key in enumerate(panel.keys)}
+    progress("correlating")
+    profiles = signatures(panel.values, panel.higher)
+    failed, left_out = _failures(panel, settings, human_agreement(cases, panel))
+    return Analysis(
+        panel=panel,
+        rules=rules,
+        settings=settings,
+        board=board(panel, rules.ranking),
+        stability=stability,
+        with_raters=with_raters,
+        sensitivity=changes,
+        scores=found,
+        correlations=_correlations(panel),
+        signatures=profiles,
+        hard_cases=hard_cases(profiles),
+        failures=failed,
+        notes=(*panel.notes, *left_out),
+    )
+
+
+def _in_order(panel: Panel, order: Leaderboard) -> Panel:
+    """The panel with its methods in the order of a leaderboard, those beyond it last."""
+    names = [str(name) for name in order.position.index]
+    names += [name for name in panel.methods if name not in names]
+    at = [panel.methods.index(name) for name in names if name in panel.methods]
+    return replace(
+        panel,
+        methods=tuple(panel.methods[m] for m in at),
+        values=panel.values[:, :, at],
+        lost=panel.lost[:, :, at],
+    )
+
+
+def _score(panel: Panel, k: int, settings: Settings, rng: np.random.Generator) -> ScoreAnalysis:
+    values, higher = panel.values[k, panel.defined[k]], bool(panel.higher[k])
+    return ScoreAnalysis(
+        key=panel.keys[k],
+        metric=panel.metrics[k],
+        higher=higher,
+        values=values,
+        means=mean_interval(values, level=settings.level, rng=rng),
+        tests=score_tests(
+            values,
+            higher=higher,
+            baselines=[panel.methods.index(name) for name in settings.baselines],
+            alpha=settings.alpha,
+            level=settings.level,
+        ),
+    )
+
+
+def _correlations(panel: Panel) -> MetricCorrelations | None:
+    """Correlations over every case and method, if there are several scores and rows."""
+    keys, cases, methods = panel.values.shape
+    if keys < 2 or cases * methods < 3:
+        return None
+    rows = panel.values.reshape(keys, -1).T
+    method = np.tile(np.arange(methods), cases)
+    by_kind = {kind: correlations(rows, panel.higher, kind=kind) for kind in CORRELATIONS}
+    within = correlations(rows, panel.higher, kind="spearman", within="method", method=method)
+    return MetricCorrelations(by_kind, within, clustered(by_kind["spearman"].matrix))
+
+
+def human_agreement(cases: pd.DataFrame | None, panel: Panel) -> Floats | None:
+    """Dice between raters over all pairs and cases of a panel, the mean over labels of several."""
+    if cases is None:
+        return None
+    pairs: dict[str, list[str]] = {}
+    for column in cases.columns:
+        found = PAIR.search(str(column))
+        if found:
+            pairs.setdefault(found[0], []).append(str(column))
+    if not pairs:
+        return None
+    inside = cases[cases["case"].isin(panel.cases)]
+    return np.stack([inside[columns].mean(axis=1).to_numpy(float) for columns in pairs.values()])
+
+
+def _failures(
+    panel: Panel, settings: Settings, human: Floats | None
+) -> tuple[FailureTable, tuple[str, ...]]:
+    """Failures by the papers' rules and those given, and a sentence for each rule left out."""
+    scores = dict(zip(panel.keys, panel.values, strict=True))
+    usual = paper_rules(human, scores)
+    given = [parse_rule(text, scores) for text in settings.failures]
+    left_out = tuple(f"no failures counted for {reason}" for reason in usual.left_out)
+    return failure_table(scores, [*usual.rules, *given]), left_out

@@ -1,0 +1,181 @@
+"""The files of a ranking and of an analysis: CSV, JSON, LaTeX and a summary."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from segjury.analysis.analysis import Analysis
+from segjury.analysis.form import as_json, plain
+from segjury.analysis.placing import Placing
+from segjury.analysis.summary import summary
+from segjury.analysis.tables import ALL, parts, tables
+from segjury.latex import latex_table
+from segjury.table import write_csv
+
+
+def write_placing(placing: Placing, folder: Path) -> None:
+    """Write `leaderboard.csv`, `.json` and `.tex`, those of a part with its name behind."""
+    name = "leaderboard"
+    if placing.part is not None:
+        name += "".join(f"_{_safe(word)}" for word in placing.part)
+    write_csv(placing.board.table(), folder / f"{name}.csv")
+    _write(json.dumps(_placing(placing), indent=1, ensure_ascii=False), folder / f"{name}.json")
+    _write(_latex_leaderboard(placing), folder / f"{name}.tex")
+    for other in placing.others:
+        write_csv(other.table(), folder / f"{name}_{_safe(other.reading)}.csv")
+
+
+def write_analysis(analysis: Analysis, folder: Path) -> None:
+    """Write `analysis.json`, `analysis_*.csv`, `analysis.tex` and `summary.md`."""
+    for name, table in tables(analysis).items():
+        write_csv(table, folder / f"analysis_{name}.csv")
+    _write(_latex_analysis(analysis), folder / "analysis.tex")
+    _write("".join(f"- {_one_line(s)}\n" for s in summary(analysis)), folder / "summary.md")
+    found = as_json(analysis)
+    _write(json.dumps(found, indent=1, ensure_ascii=False), folder / "analysis.json")
+
+
+def _write(text: str, path: Path) -> None:
+    """A text file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(f"{text.rstrip()}\n", "utf-8")
+    partial.replace(path)
+
+
+def _safe(name: str) -> str:
+    """A part of a file name, whatever a group is called."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "part"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _placing(placing: Placing) -> dict[str, Any]:
+    board, stability = placing.board, placing.stability
+    rows = []
+    for method in map(str, board.position.index):
+        row: dict[str, Any] = {
+            "method": method,
+            "position": board.position[method],
+            "mean_rank": board.mean_rank[method],
+            "sd_rank": board.sd_rank[method],
+            "values": board.values.loc[method].to_dict(),
+            "ranks": board.ranks.loc[method].to_dict(),
+        }
+        if stability is not None:
+            m, ranks = placing.methods.index(method), stability.overall
+            row["group"] = ranks.groups[m]
+            row["bootstrap"] = {
+                "samples": stability.samples,
+                "level": ranks.level,
+                "low": ranks.low[m],
+                "high": ranks.high[m],
+                "mean": ranks.mean[m],
+                "sd": ranks.sd[m],
+                "median": ranks.median[m],
+                "frequencies": ranks.frequencies[m],
+            }
+        rows.append(row)
+    found: dict[str, Any] = plain(
+        {
+            "reading": board.reading,
+            "part": placing.part,
+            "cases": placing.cases,
+            "ranking": placing.rules.ranking.model_dump(mode="json"),
+            "leaderboard": rows,
+            "notes": placing.notes,
+        }
+    )
+    return found
+
+
+def _latex_leaderboard(placing: Placing) -> str:
+    board = placing.board
+    part = "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
+    caption = f"Leaderboard, {board.reading} reading{part}, {placing.cases} cases: value (rank)"
+    keys = [str(key) for key in board.values.columns]
+    head = ["method", "mean rank", *keys]
+    cells = [
+        [
+            f"{value:.4g} ({place:.3g})"
+            for value, place in zip(board.values[key], board.ranks[key], strict=True)
+        ]
+        for key in keys
+    ]
+    rows = [
+        [method, f"{board.mean_rank[method]:.2f} ± {board.sd_rank[method]:.2f}", *values]
+        for method, *values in zip(map(str, board.position.index), *cells, strict=True)
+    ]
+    return latex_table(head, rows, caption=caption)
+
+
+def _latex_analysis(analysis: Analysis) -> str:
+    """Ranks with their intervals, values, omnibus tests, and comparisons with baselines."""
+    return "\n".join(
+        table
+        for (column, value), part in parts(analysis)
+        for table in _latex_part(column, value, part)
+    )
+
+
+def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
+    where = "" if column == ALL else f", {column} {value}"
+    methods, ranks, board = analysis.panel.methods, analysis.stability.overall, analysis.board
+    found = [
+        latex_table(
+            ["method", "mean rank", "place", f"{ranks.level:.0%} interval", "group"],
+            [
+                [
+                    method,
+                    f"{board.mean_rank[method]:.2f} ± {board.sd_rank[method]:.2f}",
+                    str(board.position[method]),
+                    f"{ranks.low[m]:g} to {ranks.high[m]:g}",
+                    ranks.groups[m],
+                ]
+                for m, method in enumerate(methods)
+            ],
+            caption=f"Ranks{where}, {len(analysis.panel.cases)} cases, "
+            f"{analysis.stability.samples} resamples",
+        ),
+        latex_table(
+            ["method", *analysis.scores],
+            [[method, *_medians(analysis, m)] for m, method in enumerate(methods)],
+            caption=f"Median ± interquartile range{where}",
+        ),
+    ]
+    tested = {key: score.tests for key, score in analysis.scores.items() if score.tests}
+    if tested:
+        rows = [
+            [key, f"{t.friedman.chi2:.2f}", str(t.friedman.df), f"{t.friedman.p:.3g}"]
+            for key, t in tested.items()
+        ]
+        found.append(
+            latex_table(["score", "chi2", "df", "p"], rows, caption=f"Friedman's test{where}")
+        )
+    for b, base in enumerate(analysis.settings.baselines):
+        if not tested:
+            continue
+        others = [m for m in methods if m not in analysis.settings.baselines]
+        by_score = [list(t.baselines.values())[b] for t in tested.values() if t.baselines]
+        rows = [
+            [name, *(f"{pairs[n].p:.3f}" for pairs in by_score)] for n, name in enumerate(others)
+        ]
+        caption = f"Wilcoxon signed-rank p against {base}, Holm within each score{where}"
+        found.append(latex_table(["method", *tested], rows, caption=caption))
+    return found
+
+
+def _medians(analysis: Analysis, method: int) -> list[str]:
+    cells = []
+    for score in analysis.scores.values():
+        q1, median, q3 = pd.Series(score.values[:, method]).quantile([0.25, 0.5, 0.75])
+        cells.append(f"{median:.4g} ± {q3 - q1:.3g}")
+    return cells

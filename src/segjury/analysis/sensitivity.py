@@ -1,0 +1,124 @@
+"""What the order depends on: cases, raters, metrics, and every choice in the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from segjury.analysis.raters import RaterScores
+from segjury.errors import InputError
+from segjury.protocols.ranking import Ranking
+from segjury.ranking import Panel
+from segjury.ranking.consensus import Consensus, consensus, kendall_tau
+from segjury.ranking.schemes import places, standings
+from segjury.statistics.resampling import leave_one_out
+from segjury.volume import Floats
+
+COARSER_DIGITS = (3, 2)  # scores as papers print them
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The places of the methods when one thing is done otherwise, and Kendall's tau-b with them.
+
+    `kind` is what was changed (`scheme`, `ties`, `without case`, ...), `choice` to what.
+    """
+
+    kind: str
+    choice: str
+    places: Floats
+    mean_rank: Floats
+    tau: float
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """All variants of a ranking, and the consensus over those that are choices."""
+
+    places: Floats
+    variants: tuple[Variant, ...]
+    skipped: tuple[str, ...]
+    consensus: Consensus
+
+    def of_kind(self, kind: str) -> list[Variant]:
+        """The variants in which one kind of thing was changed."""
+        return [variant for variant in self.variants if variant.kind == kind]
+
+    def new_leaders(self, kind: str) -> list[Variant]:
+        """Those in which none of the first is first any more."""
+        first = self.places == 1
+        return [v for v in self.of_kind(kind) if not (v.places[first] == 1).any()]
+
+
+def sensitivity(
+    panel: Panel,
+    ranking: Ranking,
+    *,
+    others: Mapping[str, Panel] | None = None,
+    raters: RaterScores | None = None,
+) -> Sensitivity:
+    """Rank again with one thing changed at a time.
+
+    `others` are the panels of the other readings; `raters` can be left out one by one where
+    scores are known per rater.
+    """
+    main = standings(panel, ranking)
+    variants, skipped = [], []
+    for kind, choice, changed, rules in _choices(panel, ranking, others or {}):
+        try:
+            found = standings(changed, rules)
+        except InputError as error:
+            skipped.append(f"{kind} {choice}: {error}")
+            continue
+        variants.append(_variant(kind, choice, main.mean_rank[0], found.mean_rank[0]))
+    orders = np.stack([main.positions[0], *(variant.places for variant in variants)])
+    if len(panel.cases) > 1:
+        without = standings(panel, ranking, leave_one_out(len(panel.cases)))
+        variants += [
+            _variant("without case", case, main.mean_rank[0], mean_rank)
+            for case, mean_rank in zip(panel.cases, without.mean_rank, strict=True)
+        ]
+    if raters is not None:
+        for name, counts in zip(raters.raters, leave_one_out(len(raters.raters)), strict=True):
+            found = standings(raters.with_counts(counts), ranking)
+            variants.append(_variant("without rater", name, main.mean_rank[0], found.mean_rank[0]))
+    return Sensitivity(main.positions[0], tuple(variants), tuple(skipped), consensus(orders))
+
+
+def _variant(kind: str, choice: str, main: Floats, mean_rank: Floats) -> Variant:
+    return Variant(kind, choice, places(mean_rank), mean_rank, float(kendall_tau(main, mean_rank)))
+
+
+def _choices(
+    panel: Panel, ranking: Ranking, others: Mapping[str, Panel]
+) -> Iterator[tuple[str, str, Panel, Ranking]]:
+    """Everything that could have been chosen otherwise: kind, choice, scores, rules."""
+
+    def but(**changed: object) -> Ranking:
+        return ranking.model_copy(update=changed)
+
+    same = {"mean-of-metric-ranks", "aggregate-then-rank"}  # two names of one scheme
+    schemes = ["mean-of-metric-ranks", "rank-then-aggregate"]
+    if len(panel.cases) > 1:
+        schemes.append("test-then-rank")
+    for scheme in schemes:
+        if scheme != ranking.scheme and not {scheme, ranking.scheme} <= same:
+            yield "scheme", scheme, panel, but(scheme=scheme)
+    for aggregate in ("mean", "median"):
+        if aggregate != ranking.aggregate and len(panel.cases) > 1:
+            yield "aggregate", aggregate, panel, but(aggregate=aggregate)
+    for ties in ("average", "min", "max", "dense"):
+        if ties != ranking.ties:
+            yield "ties", ties, panel, but(ties=ties)
+    for digits in COARSER_DIGITS:
+        if digits < ranking.digits:
+            yield "digits", str(digits), panel, but(digits=digits)
+    if len(panel.keys) > 1:
+        for k, key in enumerate(panel.keys):
+            kept = np.arange(len(panel.keys)) != k
+            yield "without metric", key, panel.of_keys(kept), ranking
+    for reading, other in others.items():
+        if other.methods == panel.methods:
+            yield "reading", reading, other, ranking

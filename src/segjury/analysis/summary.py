@@ -1,0 +1,193 @@
+"""An analysis in plain sentences that say only what the resamples and tests allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from segjury.analysis.analysis import Analysis
+from segjury.analysis.pairs import Pair, ScoreTests
+from segjury.analysis.stability import Stability
+from segjury.analysis.tables import parts
+
+MOST_NAMED = 6
+
+
+def summary(analysis: Analysis) -> list[str]:
+    """The sentences of all cases, then those of each part."""
+    sentences = []
+    for (column, value), part in parts(analysis):
+        found = list(_sentences(part))
+        sentences += found if part is analysis else [f"{column} {value}: {s}" for s in found[:4]]
+    return [*sentences, *(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes)]
+
+
+def _sentences(analysis: Analysis) -> Iterator[str]:
+    yield _lead(analysis)
+    if len(analysis.panel.methods) > 1:
+        if len(analysis.panel.cases) > 1:
+            yield from _sureness(analysis)
+        else:
+            yield "One case cannot say how sure that order is, and nothing was tested."
+        yield from _dependence(analysis)
+        yield from _tests(analysis)
+    yield from _hard(analysis)
+
+
+def _lead(analysis: Analysis) -> str:
+    panel, board = analysis.panel, analysis.board
+    first = [m for m in panel.methods if board.position[m] == 1]
+    over = f"{_count(len(panel.keys), 'score')} and {_count(len(panel.cases), 'case')}"
+    if len(panel.methods) == 1:
+        return f"{first[0]} is the only method, with {over}."
+    rank = f"mean rank {board.mean_rank[first[0]]:.2f} over {over}"
+    if len(first) > 1:
+        return f"{_listed(first)} share the first place: {rank}."
+    second = panel.methods[1]
+    return f"{first[0]} is first: {rank}, before {second} at {board.mean_rank[second]:.2f}."
+
+
+def _sureness(analysis: Analysis) -> Iterator[str]:
+    methods, ranks = analysis.panel.methods, analysis.stability.overall
+    yield (
+        f"In {analysis.stability.samples} resamples of the cases the first place goes to others in "
+        f"{_percent(ranks.first_wrong)}, and {methods[1]} is before {methods[0]} in "
+        f"{_percent(ranks.second_ahead)}."
+    )
+    groups = ranks.groups
+    open_with_first = [m for m, group in zip(methods, groups, strict=True) if group[0] == "a"]
+    if len(open_with_first) == 1:
+        yield f"The resamples settle the first place, pair by pair at {ranks.level:.0%}."
+    elif len(open_with_first) == len(methods):
+        yield f"They do not settle the order of any of the {len(methods)} methods."
+    else:
+        yield f"They do not settle the order among {_listed(open_with_first)}."
+    if analysis.with_raters is not None:
+        yield _raters(analysis.with_raters, len(analysis.panel.keys))
+
+
+def _raters(stability: Stability, scores: int) -> str:
+    follow = len(stability.redrawn)
+    which = "all scores" if follow == scores else f"{follow} of {scores} scores"
+    return (
+        f"With the {len(stability.raters)} raters drawn too, whom {which} follow, it goes to "
+        f"others in {_percent(stability.overall.first_wrong)}."
+    )
+
+
+def _dependence(analysis: Analysis) -> Iterator[str]:
+    """Which choices, cases and raters would give the first place to another method."""
+    found, methods = analysis.sensitivity, analysis.panel.methods
+    for kind, words in {
+        "scheme": "the ranking scheme",
+        "aggregate": "the aggregate",
+        "reading": "the reading",
+        "ties": "the rule for ties",
+        "digits": "the digits compared",
+    }.items():
+        for variant in found.new_leaders(kind):
+            first = [m for m, place in zip(methods, variant.places, strict=True) if place == 1]
+            yield (
+                f"The first place depends on {words}: with {variant.choice} it goes to "
+                f"{_listed(first)}."
+            )
+    for kind, noun in {
+        "without case": "case",
+        "without rater": "rater",
+        "without metric": "metric",
+    }.items():
+        all_of, changed = found.of_kind(kind), found.new_leaders(kind)
+        if changed:
+            names = _listed([variant.choice for variant in changed])
+            yield (
+                f"Leaving out one {noun} changes the first place for {len(changed)} of "
+                f"{len(all_of)}: {names}."
+            )
+        elif all_of:
+            yield f"The first place is the same whichever {noun} is left out."
+
+
+def _tests(analysis: Analysis) -> Iterator[str]:
+    tested = {key: score.tests for key, score in analysis.scores.items() if score.tests}
+    if not tested:
+        return
+    alpha, methods = analysis.settings.alpha, analysis.panel.methods
+    differ = {key: tests for key, tests in tested.items() if tests.friedman.p < alpha}
+    yield (
+        f"Friedman's test finds differences between methods in {len(differ)} of "
+        f"{_count(len(tested), 'score')} at {alpha:g}, each score tested by itself."
+    )
+    for key, tests in differ.items():
+        adjusted = tests.conover[np.triu_indices(len(methods), 1)]
+        yield (
+            f"{key}: chi2 {tests.friedman.chi2:.2f}, p {_p(tests.friedman.p)}; "
+            f"{(adjusted < alpha).sum()} of {_count(len(adjusted), 'pair')} differ (Conover, Holm)."
+        )
+    yield from _power(list(tested.values()), alpha)
+    for key, tests in tested.items():
+        yield from _baselines(key, tests, methods)
+
+
+def _power(tested: Sequence[ScoreTests], alpha: float) -> Iterator[str]:
+    """What so few cases can show at all."""
+    fewest = min(tested, key=lambda tests: tests.cases)
+    if fewest.smallest_adjusted < alpha:
+        return
+    yield (
+        f"With {fewest.cases} cases the smallest possible p of a signed-rank test is "
+        f"{_p(fewest.smallest_p)}, and {_p(fewest.smallest_adjusted)} after Holm over "
+        f"{_count(len(fewest.wilcoxon), 'pair')}: whatever the scores, it cannot tell all pairs "
+        "apart."
+    )
+
+
+def _baselines(key: str, tests: ScoreTests, methods: Sequence[str]) -> Iterator[str]:
+    for base, pairs in tests.baselines.items():
+        better = [_named(p, methods) for p in pairs if p.p < tests.alpha and p.sign > 0]
+        worse = [_named(p, methods) for p in pairs if p.p < tests.alpha and p.sign < 0]
+        said = [f"better are {_listed(better)}"] if better else []
+        said += [f"worse are {_listed(worse)}"] if worse else []
+        rest = len(pairs) - len(better) - len(worse)
+        said += [f"no difference found for {rest} of {len(pairs)}"] if rest else []
+        yield f"{key}, against {methods[base]} (Wilcoxon, Holm): {'; '.join(said)}."
+
+
+def _named(pair: Pair, methods: Sequence[str]) -> str:
+    return f"{methods[pair.a]} (p {_p(pair.p)})"
+
+
+def _hard(analysis: Analysis) -> Iterator[str]:
+    panel, hard, failed = analysis.panel, analysis.hard_cases, analysis.failures
+    if hard.recurrent.size:
+        names = [
+            f"{panel.cases[c]} ({hard.number[c]} of {hard.scored[c]} methods)"
+            for c in hard.recurrent
+        ]
+        yield f"Hard for several methods, an SD or more below average: {_listed(names)}."
+    if failed.rules and failed.recurrent.size:
+        names = [f"{panel.cases[c]} ({failed.failing_any[c]} methods)" for c in failed.recurrent]
+        yield f"Failures shared by methods: {_listed(names)}."
+
+
+def _percent(share: float) -> str:
+    """A share of the resamples; never 0 or 100 where one was otherwise."""
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    if 0.999 < share < 1:
+        return "over 99.9 %"
+    return f"{100 * share:.3g} %"
+
+
+def _p(p: float) -> str:
+    return f"{p:.2g}" if p >= 0.001 else f"{p:.1e}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

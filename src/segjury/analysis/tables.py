@@ -1,0 +1,231 @@
+"""The tables of an analysis, one row per fact, for CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from segjury.analysis.analysis import Analysis
+from segjury.analysis.pairs import Pair
+from segjury.analysis.stability import RankDistribution, Stability
+
+ALL = "all"  # the score of rows about the whole ranking, the part of rows about all cases
+Row = dict[str, Any]
+
+
+def tables(analysis: Analysis) -> dict[str, pd.DataFrame]:
+    """Tables by name; each has the rows of all cases and of each part, in `column` and `part`."""
+    found: dict[str, list[Row]] = {}
+    for (column, part), each in parts(analysis):
+        for name, rows in _rows(each).items():
+            found.setdefault(name, []).extend({"column": column, "part": part, **r} for r in rows)
+    return {name: pd.DataFrame(rows) for name, rows in found.items() if rows}
+
+
+def parts(analysis: Analysis) -> Iterator[tuple[tuple[str, str], Analysis]]:
+    """The whole analysis, then that of each part of the cases."""
+    yield (ALL, ALL), analysis
+    for column, values in analysis.groups.items():
+        for value, part in values.items():
+            yield (column, value), part
+
+
+def _rows(analysis: Analysis) -> dict[str, list[Row]]:
+    return {
+        "values": _values(analysis),
+        "ranks": _ranks(analysis),
+        "rank_frequencies": _frequencies(analysis),
+        "omnibus": _omnibus(analysis),
+        "pairs": _pairs(analysis),
+        "sensitivity": _sensitivity(analysis),
+        "correlation": _correlation(analysis),
+        "signatures": _signatures(analysis),
+        "failures": _failures(analysis),
+    }
+
+
+def _values(analysis: Analysis) -> list[Row]:
+    """Mean with its interval, SD, median and quartiles of each method in each score."""
+    rows = []
+    for key, score in analysis.scores.items():
+        q1, median, q3 = np.quantile(score.values, (0.25, 0.5, 0.75), axis=0)
+        for m, method in enumerate(analysis.panel.methods):
+            rows.append(
+                {
+                    "score": key,
+                    "method": method,
+                    "cases": len(score.values),
+                    "mean": score.means.estimate[m],
+                    "mean_low": score.means.low[m],
+                    "mean_high": score.means.high[m],
+                    "interval": score.means.method,
+                    "sd": score.sd[m],
+                    "median": median[m],
+                    "q1": q1[m],
+                    "q3": q3[m],
+                }
+            )
+    return rows
+
+
+def _distributions(analysis: Analysis) -> Iterator[tuple[str, str, RankDistribution]]:
+    """What was drawn, score, and the ranks over its resamples."""
+    drawn: dict[str, Stability | None] = {
+        "cases": analysis.stability,
+        "cases and raters": analysis.with_raters,
+    }
+    for what, stability in drawn.items():
+        if stability is not None:
+            yield what, ALL, stability.overall
+            for key, ranks in stability.scores.items():
+                yield what, key, ranks
+
+
+def _ranks(analysis: Analysis) -> list[Row]:
+    return [
+        {
+            "drawn": what,
+            "score": key,
+            "method": method,
+            "rank": ranks.rank[m],
+            "mean": ranks.mean[m],
+            "sd": ranks.sd[m],
+            "median": ranks.median[m],
+            "low": ranks.low[m],
+            "high": ranks.high[m],
+            "mean_minus_1.96_sd": ranks.normal_low[m],
+            "mean_plus_1.96_sd": ranks.normal_high[m],
+            "first": ranks.first[m],
+            "group": ranks.groups[m],
+        }
+        for what, key, ranks in _distributions(analysis)
+        for m, method in enumerate(analysis.panel.methods)
+    ]
+
+
+def _frequencies(analysis: Analysis) -> list[Row]:
+    return [
+        {"drawn": what, "score": key, "method": method, "place": place + 1, "share": share}
+        for what, key, ranks in _distributions(analysis)
+        for m, method in enumerate(analysis.panel.methods)
+        for place, share in enumerate(ranks.frequencies[m])
+    ]
+
+
+def _omnibus(analysis: Analysis) -> list[Row]:
+    return [
+        {
+            "score": key,
+            "cases": score.tests.cases,
+            "chi2": score.tests.friedman.chi2,
+            "df": score.tests.friedman.df,
+            "p": score.tests.friedman.p,
+            "smallest_p": score.tests.smallest_p,
+            "smallest_p_after_holm": score.tests.smallest_adjusted,
+        }
+        for key, score in analysis.scores.items()
+        if score.tests
+    ]
+
+
+def _pairs(analysis: Analysis) -> list[Row]:
+    """Every test of two methods; p is Holm-adjusted within its score and test."""
+    methods, rows = analysis.panel.methods, []
+    for key, score in analysis.scores.items():
+        if score.tests is None:
+            continue
+        rows += [
+            {"score": key, "test": "conover", "a": methods[a], "b": methods[b], "p": p}
+            for a, b in combinations(range(len(methods)), 2)
+            for p in [float(score.tests.conover[a, b])]
+        ]
+        families = {"wilcoxon": score.tests.wilcoxon}
+        families |= {
+            f"wilcoxon against {methods[base]}": found
+            for base, found in score.tests.baselines.items()
+        }
+        for test, found in families.items():
+            rows += [_pair(key, test, pair, methods) for pair in found]
+    return rows
+
+
+def _pair(key: str, test: str, pair: Pair, methods: tuple[str, ...]) -> Row:
+    return {
+        "score": key,
+        "test": test,
+        "a": methods[pair.a],
+        "b": methods[pair.b],
+        "p": pair.p,
+        "p_unadjusted": pair.p_unadjusted,
+        "better": {1: methods[pair.a], -1: methods[pair.b], 0: ""}[pair.sign],
+        "median_difference": pair.median,
+        "low": pair.low,
+        "high": pair.high,
+        "rank_biserial": pair.effect,
+    }
+
+
+def _sensitivity(analysis: Analysis) -> list[Row]:
+    return [
+        {
+            "changed": variant.kind,
+            "to": variant.choice,
+            "kendall_tau": variant.tau,
+            "method": method,
+            "place": int(variant.places[m]),
+            "mean_rank": variant.mean_rank[m],
+        }
+        for variant in analysis.sensitivity.variants
+        for m, method in enumerate(analysis.panel.methods)
+    ]
+
+
+def _correlation(analysis: Analysis) -> list[Row]:
+    found = analysis.correlations
+    if found is None:
+        return []
+    keys = analysis.panel.keys
+    return [
+        {
+            "a": keys[a],
+            "b": keys[b],
+            **{str(kind): part.matrix[a, b] for kind, part in found.by_kind.items()},
+            "spearman_within_methods": found.within_methods.matrix[a, b],
+            "rows": int(found.within_methods.n[a, b]),
+        }
+        for a, b in combinations(range(len(keys)), 2)
+    ]
+
+
+def _signatures(analysis: Analysis) -> list[Row]:
+    """Standardised scores per case, hardest case first; `score` all is their mean."""
+    panel, hard = analysis.panel, analysis.hard_cases
+    return [
+        {"case": panel.cases[c], "method": method, "score": key, "signature": value}
+        for c in hard.order
+        for m, method in enumerate(panel.methods)
+        for key, value in [
+            (ALL, hard.by_method[c, m]),
+            *zip(panel.keys, analysis.signatures[:, c, m], strict=True),
+        ]
+        if not np.isnan(value)
+    ]
+
+
+def _failures(analysis: Analysis) -> list[Row]:
+    panel, found = analysis.panel, analysis.failures
+    return [
+        {
+            "rule": rule.text,
+            "why": rule.why,
+            "method": panel.methods[m],
+            "case": panel.cases[c],
+            "value": panel.values[panel.keys.index(rule.metric), c, m],
+        }
+        for r, rule in enumerate(found.rules)
+        for c, m in np.argwhere(found.failed[r])
+    ]

@@ -1,0 +1,195 @@
+"""Commands that make, check and score a benchmark."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import BAD_INPUT, INTERRUPTED, app, fail
+from segjury.errors import InputError
+
+
+@app.command(epilog="Example: [cyan]segjury protocols curvas-pdacvi-2025 > my.toml[/]")
+def protocols(
+    name: Annotated[str | None, typer.Argument(help="Protocol to print.")] = None,
+) -> None:
+    """List the protocols; with a name, print its definition, metrics, readings and sources.
+
+    Written to a file, it is a protocol file: a copy to change and use as your own.
+    """
+    from segjury.console import plain_table, terminal
+    from segjury.protocols import builtin_names, load_protocol, protocol_text
+
+    shown = terminal()
+    if name is None:
+        for known in builtin_names():
+            shown.print(f"[bold]{known}[/]  {load_protocol(known).title}", highlight=False)
+        return
+    protocol = load_protocol(name)
+    table = plain_table("metric", "better", "unit", "readings", "ranked", "what it is")
+    for use in protocol.metrics:
+        metric = use.metric
+        ranked = "yes" if use.ranked is True else ", ".join(use.ranked or ["no"])
+        readings = ", ".join(use.readings)
+        unit = use.unit_used or "-"
+        table.add_row(metric.name, metric.direction, unit, readings, ranked, metric.summary)
+    with shown.capture() as capture:
+        shown.print(f"{protocol.title}\n{protocol.summary}", highlight=False, markup=False)
+        shown.print(table)
+        for source in protocol.sources:
+            shown.print(f"source: {source.title} {source.url}", highlight=False, markup=False)
+        shown.print(f"hash: {protocol.hash}", highlight=False)
+    about = capture.get()
+    if not shown.is_terminal:  # `segjury protocols NAME > my.toml` gives a file to edit
+        about = "".join(f"# {line}".rstrip() + "\n" for line in about.splitlines())
+    print(f"{about}\n{protocol_text(name)}", end="")
+
+
+@app.command(
+    epilog="Example: [cyan]segjury phantom curvas-pdacvi-2025 bench --cases 12 --methods 6[/]"
+)
+def phantom(
+    protocol: options.ProtocolArgument,
+    out: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 10,
+    methods: Annotated[int, typer.Option(min=0, help="Number of simulated methods.")] = 6,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
+    shape: Annotated[str, typer.Option(help="Voxels, as X,Y,Z.", show_default="small")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
+) -> None:
+    """Write a synthetic benchmark with simulated raters and methods."""
+    from segjury.console import progress_bar
+    from segjury.phantoms import benchmark_writer
+
+    if not force and any((out / part).exists() for part in ("reference", "predictions")):
+        raise InputError(f"{out} holds a benchmark", "Give another folder, or --force to overwrite")
+    wanted: dict[str, Any] = {"shape": options.shape(shape)} if shape else {}
+    write = benchmark_writer(protocol)
+    with progress_bar() as progress:
+        bar = progress.add_task("making cases", total=cases)
+        write(
+            out,
+            cases=cases,
+            methods=methods,
+            seed=seed,
+            progress=lambda _case: progress.advance(bar),
+            **wanted,
+        )
+    print(out)
+
+
+@app.command(
+    epilog="Example: [cyan]segjury check curvas-pdacvi-2025 --reference ref --predictions pred[/]"
+)
+def check(
+    protocol: options.ProtocolArgument,
+    reference: options.ReferenceOption,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Folder with one folder per method.")
+    ] = None,
+    jobs: options.JobsOption = None,
+) -> None:
+    """Check the files of a benchmark: one line per problem, exit code 2 if there is any.
+
+    A warning does not keep a case from being scored: a rater who marks nothing, a vessel that is
+    not there, an origin that differs.
+    """
+    from segjury import dataset
+    from segjury.console import progress_bar, say
+    from segjury.loading import case_names
+    from segjury.protocols import load_protocol
+
+    form = load_protocol(protocol)
+    with progress_bar() as progress:
+        bar = progress.add_task("checking", total=len(case_names(reference)))
+        problems = dataset.check(
+            form,
+            reference=reference,
+            predictions=predictions,
+            jobs=jobs,
+            progress=lambda _case: progress.advance(bar),
+        )
+    for problem in problems:
+        print(problem)
+    errors = sum(not problem.warning for problem in problems)
+    warnings = len(problems) - errors
+    summary = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    say(summary, stderr=True)
+    if problems:
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command(
+    epilog="Example: [cyan]segjury evaluate curvas-pdacvi-2025 --reference ref --predictions pred "
+    "--out results[/]"
+)
+def evaluate(
+    protocol: options.ProtocolArgument,
+    reference: options.ReferenceOption,
+    predictions: Annotated[Path, typer.Option(help="Folder with one folder per method.")],
+    out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
+    reading: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(options.READING_CHOICES)}, or several with commas."),
+    ] = "all",
+    methods: Annotated[
+        str, typer.Option(help="Methods to score, with commas.", show_default="all")
+    ] = "",
+    jobs: options.JobsOption = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="CSV about the cases: case, then groups.", show_default="as in protocol"),
+    ] = None,
+    efficiency: Annotated[
+        Path | None, typer.Option(help="CSV of method, time_s, memory_gb_s; with case or without.")
+    ] = None,
+) -> None:
+    """Score every method on every case.
+
+    Finished results are kept: an interrupted run goes on where it stopped, and only what changed
+    is computed again. Exit code 2 says that some prediction was missing or unusable; its rows
+    carry the protocol's worst value and the reason.
+    """
+    from segjury import evaluation as engine
+    from segjury.console import progress_bar
+    from segjury.loading import case_names, method_names, unknown_cases
+
+    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
+    chosen = options.names(methods)
+    total = len(case_names(reference)) * len(chosen or method_names(predictions))
+    try:
+        with progress_bar() as progress:
+            bar = progress.add_task("scoring", total=total)
+            evaluation = engine.run(
+                protocol,
+                reference=reference,
+                predictions=predictions,
+                readings=options.readings(reading),
+                methods=chosen,
+                jobs=jobs,
+                store=out / "parts",
+                case_file=cases,
+                efficiency=efficiency,
+                progress=lambda _case, n: progress.advance(bar, n),
+            )
+    except KeyboardInterrupt:
+        fail("interrupted. What was finished is kept; run the same command to go on")
+        raise typer.Exit(INTERRUPTED) from None
+    engine.write(evaluation, out)
+    for warning in unknown_cases(reference, predictions, evaluation.run["methods"]):
+        print(f"warning: {warning}", file=sys.stderr)
+    for warning in evaluation.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for problem in evaluation.problems:
+        fail(problem)
+    print(out / "scores.csv")
+    if evaluation.problems:
+        status = evaluation.scores.groupby(["method", "case"])["status"].first()
+        missing, failed = (int((status == word).sum()) for word in ("missing", "failed"))
+        scored = f"{len(status) - missing - failed} of {len(status)} predictions scored"
+        print(f"{scored}, {missing} missing, {failed} failed", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)

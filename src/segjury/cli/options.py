@@ -1,0 +1,185 @@
+"""Options that several commands take, and what they mean."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from segjury.errors import InputError
+
+if TYPE_CHECKING:
+    from segjury.protocols.ranking import Ranking
+
+READING_CHOICES = ("all", "released", "published", "corrected")
+
+ProtocolArgument = Annotated[
+    str, typer.Argument(metavar="PROTOCOL", help="Name of a protocol, or the path of a .toml file.")
+]
+ReferenceOption = Annotated[Path, typer.Option(help="Folder with one folder per case.")]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes.", show_default="by cores and memory"),
+]
+ScoresArgument = Annotated[
+    Path, typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool.")
+]
+
+HigherOption = Annotated[list[str] | None, typer.Option(help="Metric where more is better.")]
+LowerOption = Annotated[list[str] | None, typer.Option(help="Metric where less is better.")]
+ReadingOption = Annotated[
+    str | None, typer.Option(help="Reading to rank by.", show_default="corrected first")
+]
+CohortOption = Annotated[
+    str | None,
+    typer.Option(help="Only the cases of this cohort, or as in 'mean_pairwise_dsc<=0.3'."),
+]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Also each part of the cases by this column: cohort, dataset, group, ..."),
+]
+MetricsOption = Annotated[
+    str, typer.Option(help="Metrics that count, with commas.", show_default="the protocol's")
+]
+SchemeOption = Annotated[
+    str,
+    typer.Option(
+        help="mean-of-metric-ranks (with one metric: aggregate-then-rank); rank-then-aggregate: "
+        "rank on each case first; test-then-rank: by the number of methods beaten significantly.",
+        show_default="the protocol's",
+    ),
+]
+AggregateOption = Annotated[
+    str,
+    typer.Option(
+        help="Over cases: mean, median, or a quantile as 0.25.", show_default="the protocol's"
+    ),
+]
+TiesOption = Annotated[
+    str,
+    typer.Option(
+        help="Rank of equal values: average, min, max or dense.", show_default="the protocol's"
+    ),
+]
+WeightsOption = Annotated[
+    str, typer.Option(help="Weights of metrics, as time_s=0.5,dsc=2.", show_default="1 each")
+]
+MissingOption = Annotated[
+    str,
+    typer.Option(
+        help="A value that some methods lack: error, worst, or exclude the case for all.",
+        show_default="the protocol's, else error",
+    ),
+]
+ColumnsOption = Annotated[
+    str, typer.Option(help="Names of columns in a table of others, as method=team,case=patient.")
+]
+MatrixOption = Annotated[
+    str | None,
+    typer.Option(help="The table has one line per case, one column per method, of this metric."),
+]
+SamplesOption = Annotated[
+    int, typer.Option(min=0, help="Resamples of the cases; 0 for none.", metavar="N")
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resamples.")]
+
+
+def names(given: str) -> list[str] | None:
+    """Names with commas between them; None for none."""
+    names = [name for name in given.split(",") if name]
+    if given and not names:
+        raise InputError(f"'{given}' names nothing", "Give names with commas, or leave it out")
+    return names or None
+
+
+def directions(higher: list[str] | None, lower: list[str] | None) -> dict[str, Any]:
+    """What was said of which values are better."""
+    more = [name for given in higher or [] for name in given.split(",")]
+    less = [name for given in lower or [] for name in given.split(",")]
+    both = set(more) & set(less)
+    if both:
+        raise InputError(f"--higher and --lower both name {', '.join(both)}", "Choose one")
+    return dict.fromkeys(more, "higher") | dict.fromkeys(less, "lower")
+
+
+def readings(given: str) -> tuple[Any, ...]:
+    """Readings to compute."""
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    for name in names:
+        choice("reading", name, READING_CHOICES)
+    return READING_CHOICES[1:] if not names or "all" in names else names
+
+
+def choice(option: str, given: str, allowed: tuple[Any, ...]) -> Any:
+    """One of the words that an option takes."""
+    if given not in allowed:
+        raise InputError(f"--{option} is '{given}'", f"Use one of {', '.join(allowed)}")
+    return given
+
+
+def shape(given: str) -> tuple[int, int, int]:
+    """Voxels as X,Y,Z."""
+    try:
+        x, y, z = (int(size) for size in given.split(","))
+    except ValueError:
+        raise InputError(f"--shape is '{given}'", "Give three numbers, as 512,512,160") from None
+    if min(x, y, z) < 1:
+        raise InputError(f"--shape is '{given}'", "Give sizes of at least 1")
+    return x, y, z
+
+
+def pairs(option: str, given: str) -> dict[str, str]:
+    """What an option such as `a=b,c=d` says."""
+    found: dict[str, str] = {}
+    for part in (part for part in given.split(",") if part.strip()):
+        name, sign, value = (text.strip() for text in part.partition("="))
+        if not (name and sign and value) or name in found:
+            raise InputError(f"--{option} is '{given}'", "Write it as name=value,name=value")
+        found[name] = value
+    return found
+
+
+def weights(given: str) -> dict[str, float]:
+    """Weights of metrics."""
+    found = {}
+    for name, text in pairs("weights", given).items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            found[name] = math.nan
+        if not 0 < found[name] < math.inf:
+            raise InputError(f"--weights gives {name} the weight '{text}'", "Give a number above 0")
+    return found
+
+
+def aggregate(given: str) -> str | float:
+    """Mean, median, or a quantile."""
+    if given in ("mean", "median"):
+        return given
+    try:
+        level = float(given)
+    except ValueError:
+        level = math.nan
+    if not 0 <= level <= 1:
+        raise InputError(
+            f"--aggregate is '{given}'", "Use mean, median, or a quantile from 0 to 1, as 0.25"
+        )
+    return level
+
+
+def ranking(
+    usual: Ranking, *, scheme: str, aggregated: str, ties: str, weighted: str, missing: str
+) -> Ranking:
+    """The protocol's way of ranking with what was asked for instead."""
+    from segjury.protocols.ranking import MissingPolicy, Ranking, Scheme, Ties
+
+    changed: dict[str, Any] = {
+        "scheme": choice("scheme", scheme or usual.scheme, get_args(Scheme)),
+        "ties": choice("ties", ties or usual.ties, get_args(Ties)),
+        "missing": choice("missing", missing or usual.missing, get_args(MissingPolicy)),
+        "aggregate": aggregate(aggregated) if aggregated else usual.aggregate,
+        "weights": weights(weighted) or usual.weights,
+    }
+    return Ranking.model_validate(usual.model_dump() | changed)

@@ -1,0 +1,223 @@
+"""Commands that read a table of scores: rank, analyze, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import app
+from segjury.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from segjury.ranking import Rules
+
+
+@app.command(
+    epilog="Examples: [cyan]segjury rank results/scores.csv --cohort high-complexity[/]; "
+    "[cyan]segjury rank theirs.csv --columns method=team --lower hausdorff --missing worst[/]"
+)
+def rank(
+    scores: options.ScoresArgument,
+    reading: options.ReadingOption = None,
+    cohort: options.CohortOption = None,
+    by: options.ByOption = None,
+    metrics: options.MetricsOption = "",
+    scheme: options.SchemeOption = "",
+    aggregate: options.AggregateOption = "",
+    ties: options.TiesOption = "",
+    weights: options.WeightsOption = "",
+    missing: options.MissingOption = "",
+    higher: options.HigherOption = None,
+    lower: options.LowerOption = None,
+    columns: options.ColumnsOption = "",
+    matrix: options.MatrixOption = None,
+    bootstrap: options.SamplesOption = 1000,
+    seed: options.SeedOption = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for leaderboard.csv, .json and .tex.")
+    ] = None,
+) -> None:
+    """Rank the methods and print the leaderboard, with how sure the order is.
+
+    The interval is that of the place in resamples of the cases. Methods that share a letter are
+    not told apart by the cases at hand.
+    """
+    from segjury.analysis import placings
+    from segjury.analysis.files import write_placing
+    from segjury.console import print_placing, say
+
+    table = _table(scores, columns, matrix, cohort)
+    rules = _rules(
+        scores,
+        table,
+        metrics,
+        options.directions(higher, lower),
+        scheme=scheme,
+        aggregated=aggregate,
+        ties=ties,
+        weighted=weights,
+        missing=missing,
+    )
+    for placing in placings(
+        table, rules, reading=reading, by=by or (), samples=bootstrap, seed=seed
+    ):
+        print_placing(placing, cohort)
+        if out is not None:
+            write_placing(placing, out)
+    if out is not None:
+        say(f"written: {out / 'leaderboard.csv'}", stderr=True)
+
+
+@app.command(
+    epilog="Examples: [cyan]segjury analyze results/scores.csv --out results[/]; "
+    "[cyan]segjury analyze theirs.csv --baseline 'nnU-Net' --by dataset --out theirs[/]"
+)
+def analyze(
+    scores: options.ScoresArgument,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(help="A method that the others are compared with; may be given again."),
+    ] = None,
+    reading: options.ReadingOption = None,
+    cohort: options.CohortOption = None,
+    by: options.ByOption = None,
+    metrics: options.MetricsOption = "",
+    scheme: options.SchemeOption = "",
+    aggregate: options.AggregateOption = "",
+    ties: options.TiesOption = "",
+    weights: options.WeightsOption = "",
+    missing: options.MissingOption = "",
+    higher: options.HigherOption = None,
+    lower: options.LowerOption = None,
+    columns: options.ColumnsOption = "",
+    matrix: options.MatrixOption = None,
+    bootstrap: Annotated[int, typer.Option(min=100, metavar="N", help="Resamples.")] = 1000,
+    seed: options.SeedOption = 0,
+    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of the tests.")] = 0.05,
+    failure: Annotated[
+        list[str] | None,
+        typer.Option(help="Count failures by this rule too, as 'dsc<0.5' or 'crps>p90'."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for analysis.json, tables and summary.md.")
+    ] = None,
+) -> None:
+    """Analyse the scores: how sure the ranks are, tests between methods, what drives the order.
+
+    Resamples of cases (and of raters, where scores per rater are known), Friedman, Conover-Holm
+    and Wilcoxon-Holm tests with effect sizes, leaving out each case, rater and metric, other
+    schemes and readings, correlation of metrics, hard cases and failures.
+    """
+    from segjury import analysis
+    from segjury.analysis.files import write_analysis
+    from segjury.console import print_analysis, say, terminal
+    from segjury.table import read_cases, read_details
+
+    table = _table(scores, columns, matrix, cohort)
+    rules = _rules(
+        scores,
+        table,
+        metrics,
+        options.directions(higher, lower),
+        scheme=scheme,
+        aggregated=aggregate,
+        ties=ties,
+        weighted=weights,
+        missing=missing,
+    )
+    settings = analysis.Settings(
+        samples=bootstrap,
+        seed=seed,
+        alpha=alpha,
+        level=1 - alpha,
+        baselines=tuple(dict.fromkeys(baseline or ())),
+        failures=tuple(failure or ()),
+    )
+    with terminal(stderr=True).status("analysing") as shown:
+        found = analysis.analyze(
+            table,
+            rules,
+            settings,
+            reading=reading,
+            details=read_details(scores, columns=options.pairs("columns", columns)),
+            cases=read_cases(scores),
+            by=by or (),
+            progress=lambda step: shown.update(f"analysing: {step}"),
+        )
+    print_analysis(found, cohort)
+    if out is not None:
+        write_analysis(found, out)
+        say(f"written: {out / 'analysis.json'}", stderr=True)
+
+
+@app.command(epilog="Example: [cyan]segjury report results/scores.csv --out report.html[/]")
+def report(
+    scores: options.ScoresArgument,
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    higher: options.HigherOption = None,
+    lower: options.LowerOption = None,
+    missing: options.MissingOption = "error",
+    reference: Annotated[
+        Path | None, typer.Option(help="Cases, for pictures.", show_default="as in run.json")
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Methods, for pictures.", show_default="as in run.json")
+    ] = None,
+) -> None:
+    """Write the report: one HTML file, and a folder `figures` beside it (SVG, PNG, PDF)."""
+    from segjury.console import terminal
+    from segjury.publish import publish
+
+    if out.is_dir():
+        raise InputError(f"{out} is a folder", "Give the name of the HTML file to write")
+    with terminal(stderr=True).status("writing the report"):
+        written = publish(
+            scores,
+            out,
+            directions=options.directions(higher, lower),
+            missing=options.choice("missing", missing, ("error", "exclude")),
+            reference=reference,
+            predictions=predictions,
+        )
+    if written.note:
+        print(f"warning: {written.note}", file=sys.stderr)
+    print(f"report: {out}")
+
+
+def _table(scores: Path, columns: str, matrix: str | None, cohort: str | None) -> pd.DataFrame:
+    """The rows of a table that were asked for."""
+    from segjury.ranking import in_cohort
+    from segjury.table import read_cases, read_scores
+
+    table = read_scores(scores, columns=options.pairs("columns", columns), matrix=matrix)
+    return in_cohort(table, cohort, read_cases(scores) if cohort else None)
+
+
+def _rules(
+    scores: Path, table: pd.DataFrame, metrics: str, directions: dict[str, Any], **ranking: str
+) -> Rules:
+    """The run's rules with what was asked for instead."""
+    from dataclasses import replace
+
+    from segjury.ranking import Rules, reversed_directions
+    from segjury.table import read_run
+
+    usual = Rules.of_run(read_run(scores))
+    chosen = options.ranking(usual.ranking, **ranking)
+    absent = [name for name in chosen.weights if name not in set(table["metric"])]
+    if absent and ranking["weighted"]:
+        raise InputError(f"--weights names {absent[0]}, which the table lacks", "Check the names")
+    for warning in reversed_directions(table, directions):
+        print(f"warning: {warning}", file=sys.stderr)
+    return replace(
+        usual,
+        metrics=tuple(options.names(metrics) or ()) or None,
+        directions=directions,
+        ranking=chosen,
+    )
