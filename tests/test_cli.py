@@ -15,7 +15,7 @@ import pytest
 
 PROTOCOL = "curvas-pdacvi-2025"
 COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report")
-COMMANDS += ("ensemble", "vessels")
+COMMANDS += ("analyze", "ratings", "ensemble", "vessels")
 
 
 def segjury(*arguments, **options):

@@ -310,6 +310,12 @@ def test_raters_in_a_column_per_metric(table):
     assert len(read_details(path, columns={"rater": "reader"})) == 4
 
 
+def test_a_column_of_raters_may_be_empty(table):
+    path = table(rated(["A,1,q1,1,,f", "B,1,q1,2,,f"]))
+    assert read_scores(path)["value"].tolist() == [1, 2]
+    assert read_details(path) is None
+
+
 @quick
 @given(st.permutations([0.1, 0.2, 0.3, 0.7, 1e-9]), st.permutations(range(10)))
 def test_the_order_of_raters_and_rows_does_not_matter(tmp_path, values, order):
@@ -494,6 +500,12 @@ def test_a_missing_table(tmp_path):
     for read in (read_scores, read_details):
         with pytest.raises(InputError, match="there is no table"):
             read(tmp_path / "nothing.csv")
+
+
+def test_a_folder_stands_for_its_scores(tmp_path):
+    write(tmp_path / "scores.csv", f"{HEADER}\nA,1,dsc,good\n")
+    with pytest.raises(InputError, match=r"^scores.csv: the value of A, 1, dsc is 'good'"):
+        read_scores(tmp_path)
 
 
 # laws

@@ -299,7 +299,7 @@ def _complete(table: pd.DataFrame, groups: Collection[str], file: str) -> pd.Dat
         cells = _texts(table[name])
         if name in DEFAULTS:
             columns[name] = cells.mask(cells == "", DEFAULTS[name])
-        elif name in _OURS or name in groups or not _is_empty(cells):
+        elif name in COLUMNS or name in groups or not _is_empty(cells):
             columns[name] = cells
     long = pd.DataFrame(columns | {"value": found})
     key = [*KEY, RATER] if RATER in long else [*KEY]

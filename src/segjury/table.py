@@ -67,10 +67,9 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 def _quoting(table: pd.DataFrame) -> Any:
     """Quotes where needed; around all text if some has a carriage return, which csv overlooks."""
-    texts = [table[name].astype(str) for name in table.select_dtypes(exclude="number").columns]
-    if any(text.str.contains("\r", regex=False).any() for text in texts):
-        return csv.QUOTE_NONNUMERIC
-    return csv.QUOTE_MINIMAL
+    texts = (cells.astype(str).str for _, cells in table.select_dtypes(exclude="number").items())
+    loose = any(text.contains("\r", regex=False).any() for text in texts)
+    return csv.QUOTE_NONNUMERIC if loose else csv.QUOTE_MINIMAL
 
 
 def read_scores(
@@ -95,9 +94,10 @@ def read_scores(
     are columns of numbers that are groups all the same. The result has our columns, filled in
     where the file has none, then the groups, as text.
     """
-    table = _read_scores_file(path, columns)
-    scores = long_form(table, path.name, groups=groups, matrix=matrix)
-    return mean_over_raters(scores, path.name) if RATER in scores else scores
+    file = _scores_file(path)
+    table = with_our_names(_read(file), columns or {}, file.name)
+    scores = long_form(table, file.name, groups=groups, matrix=matrix)
+    return mean_over_raters(scores, file.name) if RATER in scores else scores
 
 
 def read_details(
@@ -112,10 +112,13 @@ def read_details(
     The options are those of `read_scores`. A rater's value is the quantity `score` of the item
     `rater NAME`.
     """
-    table = _read_scores_file(path, columns)
+    file = _scores_file(path)
+    table = with_our_names(_read(file), columns or {}, file.name)
     if RATER in table:
-        return values_of_raters(long_form(table, path.name, groups=groups, matrix=matrix))
-    beside = _folder(path) / "details.csv"
+        scores = long_form(table, file.name, groups=groups, matrix=matrix)
+        if RATER in scores:
+            return values_of_raters(scores)
+    beside = file.with_name("details.csv")
     if not beside.is_file():
         return None
     table = with_our_names(_read(beside), {}, beside.name)
@@ -132,7 +135,7 @@ def read_cases(path: Path) -> pd.DataFrame | None:
 
     Columns of numbers are numbers, unless they are codes with leading zeros; the rest is text.
     """
-    beside = _folder(path) / "cases.csv"
+    beside = (path if path.is_dir() else path.parent) / "cases.csv"
     if not beside.is_file():
         return None
     table = with_our_names(_read(beside), {}, beside.name)
@@ -158,15 +161,11 @@ def _require(table: pd.DataFrame, needed: Collection[str], path: Path) -> None:
         raise InputError(f"{path} has no column '{absent[0]}'", "Write it anew, or remove it")
 
 
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
-
-
-def _read_scores_file(path: Path, columns: Mapping[str, str] | None) -> pd.DataFrame:
+def _scores_file(path: Path) -> Path:
     file = path / "scores.csv" if path.is_dir() else path
     if not file.is_file():
         raise MissingInputError(f"there is no table {file}", "Give a scores.csv")
-    return with_our_names(_read(file), columns or {}, file.name)
+    return file
 
 
 def _read(path: Path) -> pd.DataFrame:

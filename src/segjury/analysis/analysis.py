@@ -25,10 +25,12 @@ from segjury.statistics.correlation import (
 )
 from segjury.statistics.failures import FailureTable, failure_table, paper_rules, parse_rule
 from segjury.statistics.intervals import MeanInterval, mean_interval
+from segjury.statistics.intervals import Method as IntervalMethod
 from segjury.statistics.signatures import HardCases, hard_cases, signatures
 from segjury.volume import Floats
 
 PAIR = re.compile(r"\bdsc_\d+_\d+$")  # columns of cases.csv: Dice of two raters
+FEW_CASES = 20  # up to here Student's interval covers better than the bootstrap's (docs)
 CORRELATIONS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
 
 
@@ -114,9 +116,9 @@ def analyze(
     `by` names the columns that split the table. `progress` is called with what is done next.
     """
     settings = settings or Settings()
-    unknown = [name for name in settings.baselines if name not in set(scores["method"])]
+    unknown = [name for name in settings.baselines if name not in set(scores["method"].unique())]
     if unknown:
-        known = ", ".join(dict.fromkeys(scores["method"]))
+        known = ", ".join(scores["method"].unique())
         raise InputError(f"the table has no method {', '.join(unknown)}", f"It has {known}")
     whole = _analysis(scores, rules, settings, reading, details, cases, progress)
     groups: dict[str, dict[str, Analysis]] = {}
@@ -143,8 +145,9 @@ def _analysis(
     cases: pd.DataFrame | None,
     progress: Callable[[str], None],
 ) -> Analysis:
-    first = rules.leaderboard(scores, reading=reading)
-    panel = _in_order(rules.panel(scores, reading=first.reading), first)
+    given = rules.panel(scores, reading=reading)
+    first = board(given, rules.ranking)
+    panel = _in_order(given, first)
     others = {
         name: _in_order(rules.panel(scores, reading=name), first)
         for name in rules.other_readings(scores, first)
@@ -161,7 +164,8 @@ def _analysis(
     progress("ranking in other ways")
     changes = sensitivity(panel, rules.ranking, others=others, raters=raters)
     progress("testing")
-    found = {key: _score(panel, k, settings, rng) for k, key in enumerate(panel.keys)}
+    means = _means(panel, settings, rng)
+    found = {key: _score(panel, k, settings, means[k]) for k, key in enumerate(panel.keys)}
     progress("correlating")
     profiles = signatures(panel.values, panel.higher)
     failed, left_out = _failures(panel, settings, human_agreement(cases, panel))
@@ -169,7 +173,7 @@ def _analysis(
         panel=panel,
         rules=rules,
         settings=settings,
-        board=board(panel, rules.ranking),
+        board=first,
         stability=stability,
         with_raters=with_raters,
         sensitivity=changes,
@@ -195,14 +199,28 @@ def _in_order(panel: Panel, order: Leaderboard) -> Panel:
     )
 
 
-def _score(panel: Panel, k: int, settings: Settings, rng: np.random.Generator) -> ScoreAnalysis:
+def _means(panel: Panel, settings: Settings, rng: np.random.Generator) -> dict[int, MeanInterval]:
+    """Intervals of the means of every score; scores with the same cases share their resamples."""
+    found = {}
+    for inside in np.unique(panel.defined, axis=0):
+        at = np.flatnonzero((panel.defined == inside).all(axis=1))
+        values = panel.values[at][:, inside].transpose(1, 0, 2)
+        method: IntervalMethod = "t" if len(values) <= FEW_CASES else "bca"
+        means = mean_interval(values, level=settings.level, method=method, rng=rng)
+        for n, k in enumerate(at):
+            limits = {name: getattr(means, name)[n] for name in ("estimate", "low", "high")}
+            found[int(k)] = replace(means, **limits)
+    return found
+
+
+def _score(panel: Panel, k: int, settings: Settings, means: MeanInterval) -> ScoreAnalysis:
     values, higher = panel.values[k, panel.defined[k]], bool(panel.higher[k])
     return ScoreAnalysis(
         key=panel.keys[k],
         metric=panel.metrics[k],
         higher=higher,
         values=values,
-        means=mean_interval(values, level=settings.level, rng=rng),
+        means=means,
         tests=score_tests(
             values,
             higher=higher,

@@ -25,8 +25,8 @@ def write_placing(placing: Placing, folder: Path) -> None:
     if placing.part is not None:
         name += "".join(f"_{_safe(word)}" for word in placing.part)
     write_csv(placing.board.table(), folder / f"{name}.csv")
-    _write(json.dumps(_placing(placing), indent=1, ensure_ascii=False), folder / f"{name}.json")
-    _write(_latex_leaderboard(placing), folder / f"{name}.tex")
+    write_text(_readable(_placing(placing)), folder / f"{name}.json")
+    write_text(_latex_leaderboard(placing), folder / f"{name}.tex")
     for other in placing.others:
         write_csv(other.table(), folder / f"{name}_{_safe(other.reading)}.csv")
 
@@ -35,18 +35,28 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
     """Write `analysis.json`, `analysis_*.csv`, `analysis.tex` and `summary.md`."""
     for name, table in tables(analysis).items():
         write_csv(table, folder / f"analysis_{name}.csv")
-    _write(_latex_analysis(analysis), folder / "analysis.tex")
-    _write("".join(f"- {_one_line(s)}\n" for s in summary(analysis)), folder / "summary.md")
-    found = as_json(analysis)
-    _write(json.dumps(found, indent=1, ensure_ascii=False), folder / "analysis.json")
+    write_text(_latex_analysis(analysis), folder / "analysis.tex")
+    write_text("".join(f"- {_one_line(s)}\n" for s in summary(analysis)), folder / "summary.md")
+    write_text(_readable(as_json(analysis)), folder / "analysis.json")
 
 
-def _write(text: str, path: Path) -> None:
+def write_text(text: str, path: Path) -> None:
     """A text file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(f"{text.rstrip()}\n", "utf-8")
     partial.replace(path)
+
+
+def _readable(value: Any, depth: int = 3) -> str:
+    """JSON with a line for each entry of the outer levels, compact within."""
+    if not depth or not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    entries = (
+        f"{json.dumps(name, ensure_ascii=False)}: {_readable(part, depth - 1)}"
+        for name, part in value.items()
+    )
+    return "{\n" + ",\n".join(entries) + "\n}"
 
 
 def _safe(name: str) -> str:

@@ -193,13 +193,16 @@ def _pair(pair: Pair, methods: Sequence[str], alpha: float) -> dict[str, Any]:
 
 
 def _sensitivity(found: Sensitivity, methods: Sequence[str]) -> dict[str, Any]:
+    """Every variant; its positions where they are not those of the leaderboard."""
     return {
         "variants": [
             {
                 "kind": variant.kind,
                 "choice": variant.choice,
                 "kendall_tau": variant.tau,
-                "positions": dict(zip(methods, variant.places.astype(int), strict=True)),
+                "positions": None
+                if np.array_equal(variant.places, found.places)
+                else dict(zip(methods, variant.places.astype(int), strict=True)),
             }
             for variant in found.variants
         ],
@@ -235,7 +238,6 @@ def _hard_cases(analysis: Analysis) -> list[dict[str, Any]]:
                 name for name, hard in zip(panel.methods, found.hard[c], strict=True) if hard
             ],
             "hard_for_several": found.several[c],
-            "signatures": dict(zip(panel.methods, found.by_method[c], strict=True)),
         }
         for c in found.order
     ]

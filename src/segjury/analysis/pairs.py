@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segjury.statistics.cliques import cliques
-from segjury.statistics.effects import median_difference, rank_biserial
+from segjury.statistics.effects import median_difference
 from segjury.statistics.tests import (
     Friedman,
     conover,
@@ -18,7 +18,7 @@ from segjury.statistics.tests import (
     mean_ranks,
     smallest_p,
 )
-from segjury.statistics.wilcoxon import wilcoxon
+from segjury.statistics.wilcoxon import signed_rank_tests
 from segjury.ties import settled_differences
 from segjury.volume import Floats, Ints
 
@@ -113,18 +113,19 @@ def _pairs(
     values: Floats, first: Ints, second: Ints, *, higher: bool, level: float
 ) -> tuple[Pair, ...]:
     """One family of Wilcoxon tests."""
-    differences = settled_differences(values[:, first], values[:, second]).T
-    raw = wilcoxon(differences)
-    adjusted = holm(raw)
+    columns = np.ascontiguousarray(values.T)
+    differences = settled_differences(columns[first], columns[second])
+    tested = signed_rank_tests(differences)
+    adjusted = holm(tested.p)
     middle = median_difference(differences, level=level)
     towards = 1 if higher else -1
-    effect = towards * rank_biserial(differences)
+    effect = towards * tested.correlation
     return tuple(
         Pair(
             a=int(a),
             b=int(b),
             p=float(adjusted[n]),
-            p_unadjusted=float(raw[n]),
+            p_unadjusted=float(tested.p[n]),
             median=float(middle.estimate[n]),
             low=float(middle.low[n]),
             high=float(middle.high[n]),

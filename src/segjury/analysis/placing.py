@@ -10,7 +10,7 @@ import pandas as pd
 
 from segjury.analysis.stability import Stability, case_stability
 from segjury.errors import InputError
-from segjury.ranking import Leaderboard, Rules, notes
+from segjury.ranking import Leaderboard, Rules, board, notes
 from segjury.table import group_columns
 
 LEVEL = 0.95
@@ -57,7 +57,7 @@ def split(scores: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
         raise InputError(f"the table has no column '{column}' to split by", f"Use one of {known}")
     cells = scores[column].astype(str)
     several = column == "cohort"
-    names_in = {cell: cell.split(";") if several else [cell] for cell in dict.fromkeys(cells)}
+    names_in = {cell: cell.split(";") if several else [cell] for cell in cells.unique()}
     names = dict.fromkeys(name for parts in names_in.values() for name in parts if name)
     return {
         name: scores[cells.map({cell: name in parts for cell, parts in names_in.items()})]
@@ -73,25 +73,25 @@ def _placing(
     samples: int,
     seed: int,
 ) -> Placing:
-    board = rules.leaderboard(scores, reading=reading)
-    panel = rules.panel(scores, reading=board.reading)
+    panel = rules.panel(scores, reading=reading)
+    first = board(panel, rules.ranking)
     stability = None
     if samples and len(panel.cases) > 1 and len(panel.methods) > 1:
         rng = np.random.default_rng(seed)
         stability = case_stability(panel, rules.ranking, samples=samples, level=LEVEL, rng=rng)
     return Placing(
         part=part,
-        board=board,
+        board=first,
         others=tuple(
-            rules.leaderboard(scores, reading=name) for name in rules.other_readings(scores, board)
+            rules.leaderboard(scores, reading=name) for name in rules.other_readings(scores, first)
         ),
         rules=rules,
         methods=panel.methods,
         stability=stability,
         cases=len(panel.cases),
         notes=(
-            *board.notes,
-            *notes(scores, board.reading),
-            *rules.remarks.get(board.reading, ()),
+            *first.notes,
+            *notes(scores, first.reading),
+            *rules.remarks.get(first.reading, ()),
         ),
     )

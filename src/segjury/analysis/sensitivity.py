@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,23 +72,27 @@ def sensitivity(
         except InputError as error:
             skipped.append(f"{kind} {choice}: {error}")
             continue
-        variants.append(_variant(kind, choice, main.mean_rank[0], found.mean_rank[0]))
+        variants += _variants(kind, [choice], main.mean_rank[0], found.mean_rank)
     orders = np.stack([main.positions[0], *(variant.places for variant in variants)])
     if len(panel.cases) > 1:
-        without = standings(panel, ranking, leave_one_out(len(panel.cases)))
-        variants += [
-            _variant("without case", case, main.mean_rank[0], mean_rank)
-            for case, mean_rank in zip(panel.cases, without.mean_rank, strict=True)
-        ]
+        blocks = leave_one_out(len(panel.cases))
+        without = np.concatenate([standings(panel, ranking, b).mean_rank for b in blocks])
+        variants += _variants("without case", panel.cases, main.mean_rank[0], without)
     if raters is not None:
-        for name, counts in zip(raters.raters, leave_one_out(len(raters.raters)), strict=True):
-            found = standings(raters.with_counts(counts), ranking)
-            variants.append(_variant("without rater", name, main.mean_rank[0], found.mean_rank[0]))
+        (fewer,) = leave_one_out(len(raters.raters))
+        each = [standings(raters.with_counts(counts), ranking).mean_rank for counts in fewer]
+        without = np.concatenate(each)
+        variants += _variants("without rater", raters.raters, main.mean_rank[0], without)
     return Sensitivity(main.positions[0], tuple(variants), tuple(skipped), consensus(orders))
 
 
-def _variant(kind: str, choice: str, main: Floats, mean_rank: Floats) -> Variant:
-    return Variant(kind, choice, places(mean_rank), mean_rank, float(kendall_tau(main, mean_rank)))
+def _variants(kind: str, choices: Sequence[str], main: Floats, mean_ranks: Floats) -> list[Variant]:
+    """One variant per choice, from their mean ranks (choices, methods)."""
+    found = zip(choices, places(mean_ranks), mean_ranks, kendall_tau(main, mean_ranks), strict=True)
+    return [
+        Variant(kind, choice, place, mean_rank, float(tau))
+        for choice, place, mean_rank, tau in found
+    ]
 
 
 def _choices(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -50,11 +51,11 @@ class RankDistribution:
         """Methods from best to worst on all cases."""
         return np.argsort(self.rank, kind="stable")
 
-    @property
+    @cached_property
     def groups(self) -> list[str]:
         """Letters per method: two methods that share one are not told apart by the resamples."""
         tail = (1 - self.level) / 2
-        differs = self.ahead <= tail
+        differs = settled(self.ahead) <= settled(np.array(tail))
         return letters(self.order, differs | differs.T)
 
     @property
@@ -150,6 +151,8 @@ def rank_distribution(main: Floats, resampled: Floats, *, level: float) -> RankD
     are left out.
     """
     resampled = settled(resampled[~np.isnan(resampled).any(axis=1)])
+    if not len(resampled):
+        resampled = main[None]  # no resample has it: nothing is known beyond all cases
     methods = len(main)
     place = places(resampled)
     each = ranked(resampled, higher=False, ties="average")

@@ -19,11 +19,15 @@ Row = dict[str, Any]
 
 def tables(analysis: Analysis) -> dict[str, pd.DataFrame]:
     """Tables by name; each has the rows of all cases and of each part, in `column` and `part`."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[pd.DataFrame]] = {}
     for (column, part), each in parts(analysis):
         for name, rows in _rows(each).items():
-            found.setdefault(name, []).extend({"column": column, "part": part, **r} for r in rows)
-    return {name: pd.DataFrame(rows) for name, rows in found.items() if rows}
+            table = pd.DataFrame(rows)
+            if not table.empty:
+                table.insert(0, "column", column)
+                table.insert(1, "part", part)
+                found.setdefault(name, []).append(table)
+    return {name: pd.concat(frames, ignore_index=True) for name, frames in found.items()}
 
 
 def parts(analysis: Analysis) -> Iterator[tuple[tuple[str, str], Analysis]]:
@@ -34,7 +38,7 @@ def parts(analysis: Analysis) -> Iterator[tuple[tuple[str, str], Analysis]]:
             yield (column, value), part
 
 
-def _rows(analysis: Analysis) -> dict[str, list[Row]]:
+def _rows(analysis: Analysis) -> dict[str, list[Row] | pd.DataFrame]:
     return {
         "values": _values(analysis),
         "ranks": _ranks(analysis),
@@ -201,19 +205,16 @@ def _correlation(analysis: Analysis) -> list[Row]:
     ]
 
 
-def _signatures(analysis: Analysis) -> list[Row]:
+def _signatures(analysis: Analysis) -> pd.DataFrame:
     """Standardised scores per case, hardest case first; `score` all is their mean."""
     panel, hard = analysis.panel, analysis.hard_cases
-    return [
-        {"case": panel.cases[c], "method": method, "score": key, "signature": value}
-        for c in hard.order
-        for m, method in enumerate(panel.methods)
-        for key, value in [
-            (ALL, hard.by_method[c, m]),
-            *zip(panel.keys, analysis.signatures[:, c, m], strict=True),
-        ]
-        if not np.isnan(value)
-    ]
+    values = np.concatenate([hard.by_method[None], analysis.signatures])[:, hard.order]
+    index = pd.MultiIndex.from_product(
+        [[ALL, *panel.keys], [panel.cases[c] for c in hard.order], panel.methods],
+        names=["score", "case", "method"],
+    )
+    table = pd.DataFrame({"signature": values.ravel()}, index=index).dropna()
+    return table.reset_index()
 
 
 def _failures(analysis: Analysis) -> list[Row]:

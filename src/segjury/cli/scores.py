@@ -210,7 +210,7 @@ def _rules(
 
     usual = Rules.of_run(read_run(scores))
     chosen = options.ranking(usual.ranking, **ranking)
-    absent = [name for name in chosen.weights if name not in set(table["metric"])]
+    absent = [name for name in chosen.weights if name not in set(table["metric"].unique())]
     if absent and ranking["weighted"]:
         raise InputError(f"--weights names {absent[0]}, which the table lacks", "Check the names")
     for warning in reversed_directions(table, directions):

@@ -28,7 +28,7 @@ class Ranking(Part):
     )
     ties: Ties = Field(default="average", description="rank of equal values")
     digits: int = Field(
-        default=12, ge=1, le=15, description="significant digits in which values must differ"
+        default=12, ge=1, le=12, description="significant digits in which values must differ"
     )
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="weight of a metric's ranks, 1 where it is not named"
@@ -37,7 +37,7 @@ class Ranking(Part):
         default="error", description="a value that some methods have and others lack"
     )
     alpha: float = Field(
-        default=0.05, gt=0, lt=1, description="level of the tests in test-then-rank"
+        default=0.05, gt=0, lt=0.5, description="level of the tests in test-then-rank"
     )
 
 

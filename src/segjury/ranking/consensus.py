@@ -11,7 +11,7 @@ from segjury.ties import settled
 from segjury.volume import Floats, Ints
 
 MOST_FOR_KEMENY = 10  # methods; the search takes 2^methods steps
-SLACK = 1e-9  # disagreements are sums of weights
+SLACK = 1e-9  # of the largest weight: disagreements are sums of weights
 ConsensusMethod = Literal["kemeny", "borda"]
 
 
@@ -51,7 +51,7 @@ def kemeny(rankings: Floats, weights: Floats | None = None) -> Consensus:
     """The order with the fewest disagreements with the rankings, over all pairs of methods.
 
     A tie in a ranking disagrees with neither order. Found exactly, over all subsets of methods
-    that may come first. Of several best orders, the one nearest to Borda's is taken.
+    that may come first. Of several best orders, the first is taken, methods in Borda's order.
     """
     n = rankings.shape[1]
     if n > MOST_FOR_KEMENY:
@@ -62,18 +62,18 @@ def kemeny(rankings: Floats, weights: Floats | None = None) -> Consensus:
     sets = np.arange(1 << n)
     inside = (sets[:, None] >> np.arange(n)) & 1
     cost = against.T @ inside.T
-    everybody = (1 << n) - 1
+    everybody, slack = (1 << n) - 1, SLACK * float(against.max(initial=0.0))
     least, ways = np.zeros(1 << n), np.ones(1 << n)
     for placed in range(everybody - 1, -1, -1):
         free = np.flatnonzero(~inside[placed].astype(bool))
         totals = _totals(placed, free, everybody, cost, least)
         least[placed] = totals.min()
-        ways[placed] = ways[placed | (1 << free[totals <= least[placed] + SLACK])].sum()
+        ways[placed] = ways[placed | (1 << free[totals <= least[placed] + slack])].sum()
     placed, order = 0, []
     while placed != everybody:
         free = np.flatnonzero(~inside[placed].astype(bool))
         totals = _totals(placed, free, everybody, cost, least)
-        first = int(free[np.argmax(totals <= least[placed] + SLACK)])
+        first = int(free[np.argmax(totals <= least[placed] + slack)])
         order.append(int(start[first]))
         placed |= 1 << first
     return Consensus("kemeny", tuple(order), float(least[0]), settled=bool(ways[0] == 1))

@@ -58,7 +58,8 @@ class Rules:
             name
             for name in readings(scores)
             if name != shown.reading
-            and set(self.counted(name) or usual) <= set(scores[scores["reading"] == name]["metric"])
+            and set(self.counted(name) or usual)
+            <= set(scores[scores["reading"] == name]["metric"].unique())
         ]
 
     @classmethod

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from segjury.protocols.ranking import Aggregate, Ranking, Ties
 from segjury.ranking.panel import Panel
 from segjury.statistics.tests import holm
-from segjury.statistics.wilcoxon import Method, wilcoxon
+from segjury.statistics.wilcoxon import Method, signed_rank_tests
 from segjury.ties import settled, settled_differences
 from segjury.volume import Bools, Floats
 
@@ -55,7 +55,7 @@ def standings(panel: Panel, ranking: Ranking, counts: Floats | None = None) -> S
     values, ranks = np.empty(shape), np.empty(shape)
     for k in range(len(panel.keys)):
         inside = panel.defined[k]
-        scores, drawn = panel.values[k, inside], counts[:, inside]
+        scores, drawn = panel.values[k, inside], counts if inside.all() else counts[:, inside]
         values[:, k] = aggregated(scores, drawn, ranking.aggregate)
         if ranking.scheme == "rank-then-aggregate":
             each = case_ranks(scores, panel.lost[k, inside], panel.higher[k], ranking)
@@ -123,7 +123,9 @@ def _quantile(scores: Floats, counts: Floats, level: float) -> Floats:
     first = np.floor(at)
     low = _nth(ascending, below, first)
     high = _nth(ascending, below, np.ceil(at))
-    return np.where(at[:, None] < 0, np.nan, low + (high - low) * (at - first)[:, None])
+    return np.where(
+        counts.sum(axis=1)[:, None] == 0, np.nan, low + (high - low) * (at - first)[:, None]
+    )
 
 
 def _nth(ascending: Floats, below: Floats, n: Floats) -> Floats:
@@ -135,16 +137,23 @@ def _nth(ascending: Floats, below: Floats, n: Floats) -> Floats:
 def _wins(scores: Floats, counts: Floats, *, higher: bool, alpha: float) -> Floats:
     """How many methods each beats in a one-sided Wilcoxon test, Holm over all ordered pairs.
 
-    Exact as long as no case is drawn twice; a resample's repeated cases are tied, and there the
-    normal approximation is taken.
+    Of the two tests of a pair at most one can be significant, and its p is half the two-sided
+    one; the other comes last in Holm's order. Exact as long as no case is drawn twice; a resample's
+    repeated cases are tied, and there the normal approximation is taken.
     """
     n = scores.shape[1]
-    first, second = np.nonzero(~np.eye(n, dtype=bool))
-    oriented = scores if higher else -scores
-    differences = settled_differences(oriented[:, first], oriented[:, second]).T
-    method: Method = "auto" if counts.max(initial=0) <= 1 else "asymptotic"
+    first, second = np.triu_indices(n, 1)
+    columns = np.ascontiguousarray(scores.T if higher else -scores.T)
+    differences = settled_differences(columns[first], columns[second])
     wins = np.zeros((len(counts), n))
     for sample, drawn in enumerate(counts.astype(int)):
-        p = wilcoxon(np.repeat(differences, drawn, axis=1), alternative="greater", method=method)
-        np.add.at(wins[sample], first, holm(p) < alpha)
+        if not drawn.any():
+            wins[sample] = np.nan
+            continue
+        method: Method = "auto" if drawn.max() <= 1 else "asymptotic"
+        tested = signed_rank_tests(np.repeat(differences, drawn, axis=1), method=method)
+        halves = np.concatenate([tested.p / 2, np.ones(len(tested.p))])
+        significant = holm(halves)[: len(tested.p)] < alpha
+        winner = np.where(tested.correlation > 0, first, second)
+        np.add.at(wins[sample], winner[significant], 1)
     return wins

@@ -12,20 +12,23 @@ from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS
 from segjury.metrics.metric import Direction
 
-CONDITION = re.compile(r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>)\s*(?P<limit>-?[0-9.]+(e-?\d+)?)")
+CONDITION = re.compile(
+    r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>)\s*(?P<limit>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)\s*",
+    re.I,
+)
 SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 READING_ORDER = ("corrected", "published", "released")
 
 
 def readings(scores: pd.DataFrame) -> list[str]:
     """The readings in a table, in the order in which they are shown."""
-    present = list(dict.fromkeys(scores["reading"]))
+    present = list(scores["reading"].unique())
     return sorted(present, key=lambda r: READING_ORDER.index(r) if r in READING_ORDER else 99)
 
 
 def cohorts(scores: pd.DataFrame) -> list[str]:
     """Names of the cohorts in a table."""
-    names = (name for cell in dict.fromkeys(scores["cohort"]) for name in cell.split(";"))
+    names = (name for cell in scores["cohort"].unique() for name in cell.split(";"))
     return [name for name in dict.fromkeys(names) if name]
 
 
@@ -33,7 +36,7 @@ def of_cohort(table: pd.DataFrame, cohort: str | None) -> pd.DataFrame:
     """The rows of a cohort's cases."""
     if cohort is None:
         return table
-    inside = {cell: cohort in cell.split(";") for cell in dict.fromkeys(table["cohort"])}
+    inside = {cell: cohort in cell.split(";") for cell in table["cohort"].unique()}
     return table[table["cohort"].map(inside).astype(bool)]
 
 
@@ -93,14 +96,14 @@ def selected(
     if table.empty:
         raise _unknown_cohort(scores, str(cohort))
     if metrics is not None:
-        absent = [name for name in metrics if name not in set(scores["metric"])]
+        absent = [name for name in metrics if name not in set(scores["metric"].unique())]
         if absent:
             raise InputError(f"the table has no metric {', '.join(absent)}", "Check the names")
         table = table[table["metric"].isin(list(metrics))]
     else:
         beside = [name for name, metric in METRICS.items() if not metric.ranked]
         table = table[~table["metric"].isin(beside)]
-    of_case = set(table[table["structure"] == "all"]["metric"])
+    of_case = set(table[table["structure"] == "all"]["metric"].unique())
     return table[(table["structure"] == "all") | ~table["metric"].isin(of_case)]
 
 
@@ -111,14 +114,14 @@ def directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> dict[str,
     metric may carry the name of one of ours and be another, so there what was said counts.
     """
     known: dict[str, Direction] = {name: m.direction for name, m in METRICS.items()}
-    ours = bool(set(table["reading"]) & set(READINGS))
+    ours = bool(set(table["reading"].unique()) & set(READINGS))
     for name, direction in given.items():
         if ours and known.get(name, direction) != direction:
             raise InputError(
                 f"{name} is better when {known[name]}", f"Leave out --{direction} {name}"
             )
     known |= given
-    unknown = [m for m in dict.fromkeys(table["metric"]) if m not in known]
+    unknown = [m for m in table["metric"].unique() if m not in known]
     if unknown:
         raise InputError(
             f"it is not known whether more is better for {', '.join(unknown)}",
@@ -133,7 +136,9 @@ def reversed_directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> 
         f"{name} is better when {METRICS[name].direction} in segjury; here {direction} is taken "
         "as better, as was said"
         for name, direction in given.items()
-        if name in METRICS and METRICS[name].direction != direction and name in set(table["metric"])
+        if name in METRICS
+        and METRICS[name].direction != direction
+        and name in set(table["metric"].unique())
     ]
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from segjury.statistics.wilcoxon import checked_differences, parts, signed_ranks
+from segjury.statistics.wilcoxon import checked_differences, signed_rank_tests
 from segjury.volume import Floats
 
 
@@ -26,19 +26,8 @@ class MedianDifference:
 
 
 def rank_biserial(differences: ArrayLike) -> Floats:
-    """Matched-pairs rank-biserial correlation, `(W⁺ - W⁻) / (W⁺ + W⁻)`.
-
-    W⁺ and W⁻ are the sums of the ranks of |d| over d > 0 and d < 0; differences of 0 are
-    discarded, ties share the mean of their ranks. 1: all differences are above 0. Cases are on the
-    last axis; a row of zeros gives 0. Source: Kerby 2014.
-    """
-    array = checked_differences(differences)
-    rows = array.reshape(-1, array.shape[-1])
-    correlation = np.zeros(len(rows))
-    for part in parts(*rows.shape):
-        ranks = signed_ranks(rows[part])
-        correlation[part] = ranks.sum(axis=-1) / np.maximum(np.abs(ranks).sum(axis=-1), 1)
-    return correlation.reshape(array.shape[:-1])
+    """Matched-pairs rank-biserial correlation of rows of differences; see `signed_rank_tests`."""
+    return signed_rank_tests(differences, method="asymptotic").correlation
 
 
 def median_difference(differences: ArrayLike, *, level: float = 0.95) -> MedianDifference:

@@ -82,6 +82,7 @@ def mean_interval(
         if method == "bca":
             tails = _corrected(tails, _bias(means, tolerance), _acceleration(deviations))
         limits = _quantiles(means, np.broadcast_to(tails, (2, estimate.size)))
+        limits = np.clip(limits, deviations.min(axis=0), deviations.max(axis=0))  # last digits
     low, high = (estimate + limits).reshape(2, *values.shape[1:])
     return MeanInterval(
         estimate=estimate.reshape(values.shape[1:]),

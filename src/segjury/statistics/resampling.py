@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from segjury.volume import Floats
+
+CELLS_AT_ONCE = 5_000_000
 
 
 def draws(units: int, samples: int, rng: np.random.Generator) -> Floats:
@@ -14,6 +18,11 @@ def draws(units: int, samples: int, rng: np.random.Generator) -> Floats:
     return rng.multinomial(units, np.full(units, 1 / units), size=samples).astype(np.float64)
 
 
-def leave_one_out(units: int) -> Floats:
-    """Each unit left out once, (units, units)."""
-    return 1.0 - np.eye(units)
+def leave_one_out(units: int) -> Iterator[Floats]:
+    """Each unit left out once, (samples, units), some at a time."""
+    at_once = max(1, CELLS_AT_ONCE // units)
+    for start in range(0, units, at_once):
+        stop = min(start + at_once, units)
+        counts = np.ones((stop - start, units))
+        counts[np.arange(stop - start), np.arange(start, stop)] = 0.0
+        yield counts
