@@ -36,6 +36,7 @@ format: .venv/ready  ## format the code
 bench: .venv/ready  ## print the performance table
 	$(BIN)/python benchmarks/pdacvi.py
 	$(BIN)/python benchmarks/masks.py
+	$(BIN)/python benchmarks/statistics.py
 
 clean:  ## remove what the other targets made
 	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -21,6 +21,7 @@ from segjury.metrics.overlap import mean_pairwise_dsc, pairwise_dsc
 from segjury.metrics.surface import Definition, Surface, mask_surface
 from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
+from segjury.statistics.kappa import fleiss_kappa, krippendorff_alpha
 from segjury.volume import Box, Grid, Triple, Volume, flat
 
 LengthUnit = Literal["mm", "voxels"]
@@ -218,7 +219,11 @@ class ReferenceCase:
             if self.patterns.n_raters > 1:
                 volumes = self.volumes_cm3(label)
                 facts |= {f"{prefix}rater_{k + 1}_cm3": float(v) for k, v in enumerate(volumes)}
-                dsc = pairwise_dsc(self.patterns.counts, self.patterns.marked(label))
+                counts, marked = self.patterns.counts, self.patterns.marked(label)
+                said = marked.astype(np.int64)
+                facts[f"{prefix}fleiss_kappa"] = fleiss_kappa(said, counts)
+                facts[f"{prefix}krippendorff_alpha"] = krippendorff_alpha(said, counts)
+                dsc = pairwise_dsc(counts, marked)
                 facts |= {
                     f"{prefix}dsc_{i + 1}_{j + 1}": float(dsc[i, j])
                     for i, j in combinations(range(len(dsc)), 2)

@@ -17,6 +17,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from segjury import execution
 from segjury.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.errors import InputError
@@ -31,6 +33,7 @@ from segjury.loading import (
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.store import Result
+from segjury.ties import settled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,7 +222,11 @@ def _problems(results: list[Result]) -> list[str]:
 
 
 def _cohorts(protocol: Protocol, facts: dict[str, float], groups: dict[str, str]) -> str:
-    names = [c.name for c in protocol.cohorts if facts.get(c.measure, math.inf) <= c.at_most]
+    names = [
+        c.name
+        for c in protocol.cohorts
+        if settled(np.array(facts.get(c.measure, math.inf))) <= c.at_most
+    ]
     return ";".join([*names, *(value for value in groups.values() if value)])
 
 

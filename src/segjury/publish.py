@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,10 @@ from segjury import files
 from segjury.errors import InputError
 from segjury.figures import Illustration, case_illustration, case_panel
 from segjury.loading import prediction_files, read_predicted_mask, read_probability_map
-from segjury.metrics.metric import Direction
 from segjury.protocols import Protocol
-from segjury.protocols.ranking import MissingPolicy
 from segjury.ranking import Rules
 from segjury.report import write_report
-from segjury.table import read_run, read_scores, run_folder
+from segjury.table import read_run, run_folder
 from segjury.volume import Box, LabelMap, bounding_box, grow
 
 MOST_TILES = 6  # methods shown in a picture: the first of the leaderboard
@@ -38,19 +36,15 @@ class Published:
 
 def publish(
     scores: Path,
+    table: pd.DataFrame,
     out: Path,
     *,
-    directions: Mapping[str, Direction] | None = None,
-    missing: MissingPolicy | None = None,
+    rules: Rules,
     reference: Path | None = None,
     predictions: Path | None = None,
 ) -> Published:
-    """Write the report of a table of scores; pictures too, where its images are at hand."""
-    table = read_scores(scores)
+    """Write the report of the table in a file of scores; pictures too, where images are at hand."""
     run = read_run(scores)
-    rules = Rules.of_run(run)
-    ranking = rules.ranking.model_copy(update={"missing": missing or rules.ranking.missing})
-    rules = replace(rules, directions=directions, ranking=ranking)
     panels: list[Illustration] = []
     note = ""
     if run:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
+from segjury.analysis.agreement import LabelAgreement, human_dsc, rater_agreement
 from segjury.analysis.pairs import ScoreTests, score_tests
 from segjury.analysis.placing import split
 from segjury.analysis.raters import rater_scores
 from segjury.analysis.sensitivity import Sensitivity, sensitivity
 from segjury.analysis.stability import Stability, case_stability, rater_stability
 from segjury.errors import InputError
+from segjury.metrics import METRICS
 from segjury.ranking import Leaderboard, Panel, Rules, board
 from segjury.statistics.correlation import (
     Clusters,
@@ -29,7 +30,6 @@ from segjury.statistics.intervals import Method as IntervalMethod
 from segjury.statistics.signatures import HardCases, hard_cases, signatures
 from segjury.volume import Floats
 
-PAIR = re.compile(r"\bdsc_\d+_\d+$")  # columns of cases.csv: Dice of two raters
 FEW_CASES = 20  # up to here Student's interval covers better than the bootstrap's (docs)
 CORRELATIONS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
 
@@ -95,6 +95,7 @@ class Analysis:
     signatures: Floats
     hard_cases: HardCases
     failures: FailureTable
+    raters: tuple[LabelAgreement, ...]
     groups: Mapping[str, Mapping[str, Analysis]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -167,8 +168,9 @@ def _analysis(
     means = _means(panel, settings, rng)
     found = {key: _score(panel, k, settings, means[k]) for k, key in enumerate(panel.keys)}
     progress("correlating")
+    agreement = rater_agreement(cases, panel.cases, level=settings.level)
     profiles = signatures(panel.values, panel.higher)
-    failed, left_out = _failures(panel, settings, human_agreement(cases, panel))
+    failed, left_out = _failures(panel, settings, human_dsc(agreement))
     return Analysis(
         panel=panel,
         rules=rules,
@@ -182,6 +184,7 @@ def _analysis(
         signatures=profiles,
         hard_cases=hard_cases(profiles),
         failures=failed,
+        raters=agreement,
         notes=(*panel.notes, *left_out),
     )
 
@@ -208,9 +211,21 @@ def _means(panel: Panel, settings: Settings, rng: np.random.Generator) -> dict[i
         method: IntervalMethod = "t" if len(values) <= FEW_CASES else "bca"
         means = mean_interval(values, level=settings.level, method=method, rng=rng)
         for n, k in enumerate(at):
-            limits = {name: getattr(means, name)[n] for name in ("estimate", "low", "high")}
-            found[int(k)] = replace(means, **limits)
+            found[int(k)] = replace(
+                means,
+                estimate=means.estimate[n],
+                low=_possible(means.low[n], panel, int(k)),
+                high=_possible(means.high[n], panel, int(k)),
+            )
     return found
+
+
+def _possible(limits: Floats, panel: Panel, k: int) -> Floats:
+    """Limits within what a metric can be, if its scores are in its unit."""
+    metric, values = METRICS.get(panel.metrics[k]), panel.values[k, panel.defined[k]]
+    if metric is None or values.min() < metric.bounds[0] or values.max() > metric.bounds[1]:
+        return limits
+    return np.clip(limits, *metric.bounds)
 
 
 def _score(panel: Panel, k: int, settings: Settings, means: MeanInterval) -> ScoreAnalysis:
@@ -241,21 +256,6 @@ def _correlations(panel: Panel) -> MetricCorrelations | None:
     by_kind = {kind: correlations(rows, panel.higher, kind=kind) for kind in CORRELATIONS}
     within = correlations(rows, panel.higher, kind="spearman", within="method", method=method)
     return MetricCorrelations(by_kind, within, clustered(by_kind["spearman"].matrix))
-
-
-def human_agreement(cases: pd.DataFrame | None, panel: Panel) -> Floats | None:
-    """Dice between raters over all pairs and cases of a panel, the mean over labels of several."""
-    if cases is None:
-        return None
-    pairs: dict[str, list[str]] = {}
-    for column in cases.columns:
-        found = PAIR.search(str(column))
-        if found:
-            pairs.setdefault(found[0], []).append(str(column))
-    if not pairs:
-        return None
-    inside = cases[cases["case"].isin(panel.cases)]
-    return np.stack([inside[columns].mean(axis=1).to_numpy(float) for columns in pairs.values()])
 
 
 def _failures(

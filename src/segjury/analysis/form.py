@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from segjury.analysis.agreement import LabelAgreement
 from segjury.analysis.analysis import Analysis, MetricCorrelations, ScoreAnalysis
 from segjury.analysis.pairs import Pair, ScoreTests
 from segjury.analysis.sensitivity import Sensitivity
@@ -39,6 +40,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "correlation": _correlation(analysis.correlations, panel.keys),
         "hard_cases": _hard_cases(analysis),
         "failures": _failures(analysis),
+        "raters": [_raters(label) for label in analysis.raters],
         "notes": list(analysis.notes),
         "groups": {
             column: {value: as_json(part) for value, part in parts.items()}
@@ -258,5 +260,32 @@ def _failures(analysis: Analysis) -> dict[str, Any]:
                 },
             }
             for r, rule in enumerate(found.rules)
+        ],
+    }
+
+
+def _raters(found: LabelAgreement) -> dict[str, Any]:
+    """How far the raters agree on a label."""
+    coefficients = found.icc.coefficients if found.icc else ()
+    return {
+        "label": found.label,
+        "cases": len(found.volumes_cm3),
+        "mean_dsc_of_pairs": found.dsc.mean() if found.dsc.size else None,
+        "mean_over_cases": found.voxels,
+        "icc_of_volumes": {
+            each.name: {"value": each.value, "low": each.low, "high": each.high}
+            for each in coefficients
+        },
+        "bland_altman_of_volumes_cm3": [
+            {
+                "a": f"rater {a + 1}",
+                "b": f"rater {b + 1}",
+                "bias": pair.bias.value,
+                "bias_low": pair.bias.low,
+                "bias_high": pair.bias.high,
+                "lower_limit": pair.lower.value,
+                "upper_limit": pair.upper.value,
+            }
+            for (a, b), pair in found.pairs.items()
         ],
     }

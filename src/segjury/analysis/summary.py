@@ -9,7 +9,7 @@ import numpy as np
 from segjury.analysis.analysis import Analysis
 from segjury.analysis.pairs import Pair, ScoreTests
 from segjury.analysis.stability import Stability
-from segjury.analysis.tables import parts
+from segjury.analysis.tables import ALL, parts
 
 MOST_NAMED = 6
 
@@ -33,6 +33,7 @@ def _sentences(analysis: Analysis) -> Iterator[str]:
         yield from _dependence(analysis)
         yield from _tests(analysis)
     yield from _hard(analysis)
+    yield from _agreement(analysis)
 
 
 def _lead(analysis: Analysis) -> str:
@@ -71,8 +72,8 @@ def _raters(stability: Stability, scores: int) -> str:
     follow = len(stability.redrawn)
     which = "all scores" if follow == scores else f"{follow} of {scores} scores"
     return (
-        f"With the {len(stability.raters)} raters drawn too, whom {which} follow, it goes to "
-        f"others in {_percent(stability.overall.first_wrong)}."
+        f"When the {len(stability.raters)} raters are drawn too ({which} follow them), the first "
+        f"place goes to others in {_percent(stability.overall.first_wrong)}."
     )
 
 
@@ -168,6 +169,19 @@ def _hard(analysis: Analysis) -> Iterator[str]:
     if failed.rules and failed.recurrent.size:
         names = [f"{panel.cases[c]} ({failed.failing_any[c]} methods)" for c in failed.recurrent]
         yield f"Failures shared by methods: {_listed(names)}."
+
+
+def _agreement(analysis: Analysis) -> Iterator[str]:
+    for found in analysis.raters:
+        said = []
+        if found.dsc.size:
+            said.append(f"mean Dice of two raters {found.dsc.mean():.2f}")
+        if found.icc is not None:
+            one = found.icc["ICC(2,1)"]
+            said.append(f"ICC(2,1) of volumes {one.value:.2f} [{one.low:.2f}, {one.high:.2f}]")
+        if said:
+            label = "" if found.label == ALL else f" on {found.label}"
+            yield f"The raters{label}: {', '.join(said)}."
 
 
 def _percent(share: float) -> str:

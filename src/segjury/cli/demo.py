@@ -36,6 +36,6 @@ def demo(
         cases=None,
         efficiency=None,
     )
-    rank(out / "scores.csv", out=out)
     analyze(out / "scores.csv", out=out)
+    rank(out / "scores.csv", out=out)
     report(out / "scores.csv", out=out / "report.html")

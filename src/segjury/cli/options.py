@@ -170,7 +170,13 @@ def aggregate(given: str) -> str | float:
 
 
 def ranking(
-    usual: Ranking, *, scheme: str, aggregated: str, ties: str, weighted: str, missing: str
+    usual: Ranking,
+    *,
+    scheme: str = "",
+    aggregated: str = "",
+    ties: str = "",
+    weighted: str = "",
+    missing: str = "",
 ) -> Ranking:
     """The protocol's way of ranking with what was asked for instead."""
     from segjury.protocols.ranking import MissingPolicy, Ranking, Scheme, Ties

@@ -162,7 +162,9 @@ def report(
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     higher: options.HigherOption = None,
     lower: options.LowerOption = None,
-    missing: options.MissingOption = "error",
+    missing: options.MissingOption = "",
+    columns: options.ColumnsOption = "",
+    matrix: options.MatrixOption = None,
     reference: Annotated[
         Path | None, typer.Option(help="Cases, for pictures.", show_default="as in run.json")
     ] = None,
@@ -177,11 +179,12 @@ def report(
     if out.is_dir():
         raise InputError(f"{out} is a folder", "Give the name of the HTML file to write")
     with terminal(stderr=True).status("writing the report"):
+        table = _table(scores, columns, matrix, None)
         written = publish(
             scores,
+            table,
             out,
-            directions=options.directions(higher, lower),
-            missing=options.choice("missing", missing, ("error", "exclude")),
+            rules=_rules(scores, table, "", options.directions(higher, lower), missing=missing),
             reference=reference,
             predictions=predictions,
         )
@@ -211,7 +214,7 @@ def _rules(
     usual = Rules.of_run(read_run(scores))
     chosen = options.ranking(usual.ranking, **ranking)
     absent = [name for name in chosen.weights if name not in set(table["metric"].unique())]
-    if absent and ranking["weighted"]:
+    if absent and ranking.get("weighted"):
         raise InputError(f"--weights names {absent[0]}, which the table lacks", "Check the names")
     for warning in reversed_directions(table, directions):
         print(f"warning: {warning}", file=sys.stderr)

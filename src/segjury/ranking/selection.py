@@ -6,11 +6,13 @@ import operator
 import re
 from collections.abc import Collection, Mapping
 
+import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS
 from segjury.metrics.metric import Direction
+from segjury.ties import settled
 
 CONDITION = re.compile(
     r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>)\s*(?P<limit>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)\s*",
@@ -60,13 +62,14 @@ def in_cohort(
             f"Use one of its columns: {known}" if known else "There is no such file",
         )
     try:
-        values = cases[column].astype(float)
+        values = settled(cases[column].to_numpy(np.float64))
     except ValueError:
         raise InputError(f"column '{column}' of cases.csv is not of numbers") from None
     inside = cases[SIGNS[sign](values, limit)]["case"]
     rows = scores[scores["case"].isin(set(inside))]
     if rows.empty:
-        raise InputError(f"no case has {cohort}", f"It goes from {values.min()} to {values.max()}")
+        reach = f"{np.nanmin(values):g} to {np.nanmax(values):g}"
+        raise InputError(f"no case has {cohort}", f"It goes from {reach}")
     return rows
 
 

@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from segjury.analysis import Settings, analyze
+from segjury.analysis.files import write_analysis
+from segjury.analysis.form import as_json
+from segjury.analysis.summary import summary
+from segjury.analysis.tables import tables
+from segjury.errors import InputError
+from segjury.ranking import Rules
+from segjury.table import read_scores
+from tests.test_cli import segjury
+from tests.test_ranking import PUBLISHED, long_table
+
+MATRIX = PUBLISHED / "smile_uhura_ranks_dice.csv"
+BASELINES = ("Baseline DS6", "Baseline UNet MSS")
+FEW = Settings(samples=200)
+
+
+def random_table(methods=4, cases=12, metrics=("dsc", "crps"), seed=0, **columns):
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"M{m}", f"c{c}", metric, rng.normal(m / 4, 1))
+        for m in range(methods)
+        for c in range(cases)
+        for metric in metrics
+    ]
+    return long_table(rows, **columns)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """The analysis of the published rank matrix, by the program."""
+    out = tmp_path_factory.mktemp("analysis")
+    arguments = ["--matrix", "dice", "--lower", "dice", "--out", out]
+    arguments += [option for name in BASELINES for option in ("--baseline", name)]
+    done = segjury("analyze", MATRIX, *arguments)
+    assert done.returncode == 0, done.stderr
+    return out, done
+
+
+def test_the_published_tests_come_out_at_printed_precision(published):
+    found = json.loads((published[0] / "analysis.json").read_text())["metrics"]["dice"]
+    printed = pd.read_csv(PUBLISHED / "smile_uhura_friedman.csv").set_index("metric").loc["Dice"]
+    assert f"{found['friedman']['chi2']:.2f}" == f"{printed['chi2']:.2f}"
+    assert f"{found['friedman']['p']:.2e}" == f"{printed['p']:.2e}"
+    assert found["friedman"]["df"] == printed["df"]
+    pairs = pd.read_csv(PUBLISHED / "smile_uhura_conover_pairs.csv", dtype=str)
+    pairs = pairs[pairs["metric"] == "Dice"]
+    adjusted = {frozenset((row["a"], row["b"])): row["p"] for row in found["conover_holm"]}
+    assert len(adjusted) == 18 * 17 // 2
+    assert sum(p < 0.05 for p in adjusted.values()) == len(pairs) == 76
+    for row in pairs.itertuples():
+        p = adjusted[frozenset((row.method_a, row.method_b))]
+        assert (f"{p:.2e}" if "e" in row.p_holm else f"{p:.4f}") == row.p_holm
+
+
+def test_baselines_are_compared_with_the_sixteen_others(published):
+    found = json.loads((published[0] / "analysis.json").read_text())["metrics"]["dice"]
+    matrix = pd.read_csv(MATRIX).set_index("subject")
+    assert set(found["baselines"]) == set(BASELINES)
+    for base, pairs in found["baselines"].items():
+        assert {pair["a"] for pair in pairs} == set(matrix.columns) - set(BASELINES)
+        assert min(pair["p"] for pair in pairs) == 16 * 2 / 2**11  # printed as 0.016
+        for pair in pairs:
+            difference = (matrix[pair["a"]] - matrix[base]).median()
+            assert pair["direction"] == ("better" if difference < 0 else "worse")
+    best = next(p for p in found["baselines"]["Baseline UNet MSS"] if p["a"] == "LSGroup")
+    assert best["significant"]
+    assert best["rank_biserial"] == 1
+
+
+def test_cliques_follow_the_pairwise_decisions(published):
+    found = json.loads((published[0] / "analysis.json").read_text())["metrics"]["dice"]
+    differ = {frozenset((r["a"], r["b"])) for r in found["conover_holm"] if r["p"] < 0.05}
+    order = sorted(found["mean_ranks"], key=found["mean_ranks"].get)
+    expected = []
+    for i in range(18):
+        for j in range(18, i + 1, -1):
+            inside = order[i:j]
+            pairs = {frozenset((a, b)) for a in inside for b in inside if a != b}
+            if not pairs & differ:
+                if not any(set(inside) <= set(other) for other in expected):
+                    expected.append(inside)
+                break
+    assert found["cliques"] == expected
+
+
+def test_the_terminal_says_what_the_tests_allow(published):
+    text = published[1].stdout
+    assert "chi2 127.70, p 5.2e-19; 76 of 153 pairs differ (Conover, Holm)" in text
+    assert "better are LSGroup (p 0.016)" in text
+    assert "here lower is taken as better" in published[1].stderr
+
+
+def test_every_table_is_written(published):
+    names = {path.name for path in published[0].iterdir()}
+    assert {"analysis.json", "analysis.tex", "summary.md", "analysis_pairs.csv"} <= names
+    pairs = pd.read_csv(published[0] / "analysis_pairs.csv")
+    assert len(pairs) == 2 * 153 + 2 * 16
+    shares = pd.read_csv(published[0] / "analysis_rank_frequencies.csv")
+    sums = shares.groupby(["drawn", "score", "method"])["share"].sum()
+    np.testing.assert_allclose(sums, 1)
+
+
+def test_the_form_of_the_analysis():
+    found = as_json(analyze(random_table(), Rules(), FEW))
+    json.dumps(found, allow_nan=False)
+    keys = {"friedman", "conover_holm", "wilcoxon_holm", "cliques", "baselines", "bootstrap"}
+    for metric in ("dsc", "crps"):
+        assert keys <= set(found["metrics"][metric])
+        assert set(found["metrics"][metric]["friedman"]) == {"chi2", "df", "p"}
+        assert len(found["metrics"][metric]["wilcoxon_holm"]) == 6
+        ranks = found["metrics"][metric]["bootstrap"]["ranks"]
+        assert all(abs(sum(each["frequencies"]) - 1) < 1e-12 for each in ranks.values())
+    board = found["ranking"]["leaderboard"]
+    assert [row["mean_rank"] for row in board] == sorted(row["mean_rank"] for row in board)
+
+
+def test_four_cases_cannot_be_significant_and_it_is_said():
+    said = " ".join(summary(analyze(random_table(cases=4), Rules(), FEW)))
+    assert "With 4 cases the smallest possible p of a signed-rank test is 0.12" in said
+
+
+def test_one_case_and_one_method_say_so():
+    one = analyze(random_table(cases=1), Rules(), FEW)
+    assert one.scores["dsc"].tests is None
+    assert any("One case cannot say" in sentence for sentence in summary(one))
+    alone = analyze(random_table(methods=1), Rules(), FEW)
+    assert summary(alone)[0] == "M0 is the only method, with 2 scores and 12 cases."
+    json.dumps(as_json(alone), allow_nan=False)
+
+
+def test_parts_of_the_cases_get_every_table():
+    table = random_table()
+    table["dataset"] = np.where(table["case"].isin(["c0", "c1", "c2", "c3"]), "open", "secret")
+    found = analyze(table, Rules(), FEW, by=["dataset"])
+    assert {name: len(part.panel.cases) for name, part in found.groups["dataset"].items()} == {
+        "open": 4,
+        "secret": 8,
+    }
+    alone = analyze(table[table["dataset"] == "open"], Rules(), FEW)
+    assert as_json(found)["groups"]["dataset"]["open"]["metrics"] == as_json(alone)["metrics"]
+    values = tables(found)["values"]
+    assert set(zip(values["column"], values["part"], strict=True)) == {
+        ("all", "all"),
+        ("dataset", "open"),
+        ("dataset", "secret"),
+    }
+    with pytest.raises(InputError, match=r"no column 'sex'.*cohort, dataset"):
+        analyze(table, Rules(), FEW, by=["sex"])
+
+
+def test_an_unknown_baseline_is_refused():
+    with pytest.raises(InputError, match="no method nnU-Net"):
+        analyze(random_table(), Rules(), Settings(baselines=("nnU-Net",)))
+
+
+def test_the_same_seed_gives_the_same_analysis():
+    one, two = (as_json(analyze(random_table(), Rules(), FEW)) for _ in range(2))
+    assert one == two
+    other = as_json(analyze(random_table(), Rules(), Settings(samples=200, seed=1)))
+    assert other["ranking"]["bootstrap"] != one["ranking"]["bootstrap"]
+    assert other["metrics"]["dsc"]["friedman"] == one["metrics"]["dsc"]["friedman"]
+
+
+def test_intervals_of_means_stay_within_what_a_metric_can_be():
+    rows = [(m, str(c), "crps", float(c == 0)) for m in "AB" for c in range(8)]
+    found = analyze(long_table(rows), Rules(), FEW).scores["crps"].means
+    assert (found.low == 0).all()
+    assert "t" in found.method.lower()
+
+
+def test_names_that_latex_would_take_for_commands(tmp_path):
+    table = random_table().replace({"M0": r"\input{x} 50% & $a_b$ <i>"})
+    write_analysis(analyze(table, Rules(), FEW), tmp_path)
+    text = (tmp_path / "analysis.tex").read_text()
+    assert r"\textbackslash{}input\{x\} 50\% \& \$a\_b\$ \textless{}i\textgreater{}" in text
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert all(len(re.findall(r"(?<!\\)&", line)) >= 2 for line in lines)
+
+
+BAD = {
+    "other names": ("team,patient,measure,score\nA,1,dsc,0.5\n", [], "--columns"),
+    "no direction": ("method,case,metric,value\nA,1,x,1\nB,1,x,2\n", [], "--higher NAME"),
+    "twice": ("method,case,metric,value\nA,1,dsc,1\nA,1,dsc,1\nB,1,dsc,1\n", [], "two rows"),
+    "missing": ("method,case,metric,value\nA,1,dsc,1\nA,2,dsc,1\nB,1,dsc,1\n", [], "--missing"),
+    "matrix": ("subject,A,B\n1,0.5,0.6\n2,0.4,0.5\n", [], "--matrix"),
+    "policy": ("method,case,metric,value\nA,1,dsc,1\n", ["--missing", "skip"], "Use one of"),
+    "quantile": ("method,case,metric,value\nA,1,dsc,1\n", ["--aggregate", "2"], "0 to 1"),
+    "weight": ("method,case,metric,value\nA,1,dsc,1\n", ["--weights", "dsc=-1"], "above 0"),
+    "weighed": ("method,case,metric,value\nA,1,dsc,1\n", ["--weights", "nsd=1"], "lacks"),
+    "cohort": ("method,case,metric,value\nA,1,dsc,1\n", ["--cohort", "hard"], "no cohorts"),
+    "by": ("method,case,metric,value\nA,1,dsc,1\n", ["--by", "sex"], "no column 'sex'"),
+}
+
+
+@pytest.mark.parametrize("command", ["rank", "analyze"])
+@pytest.mark.parametrize(("text", "options", "message"), BAD.values(), ids=BAD)
+def test_nothing_is_guessed(tmp_path, command, text, options, message):
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    done = segjury(command, path, *options)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_stated_policies_are_followed_and_noted(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("team,case,metric,value\nA,1,dsc,.9\nA,2,dsc,.9\nB,1,dsc,.8\nC,1,dsc,1\n")
+    done = segjury("rank", path, "--columns", "method=team", "--missing", "worst")
+    assert done.returncode == 0
+    assert "values that were missing count as the worst: B in 1 of 2 cases" in done.stdout
+    done = segjury("rank", path, "--columns", "method=team", "--missing", "exclude")
+    assert "left out for all methods, as some have no value: 2" in done.stdout
+
+
+def test_the_leaderboard_is_written_in_three_forms(tmp_path):
+    table = random_table(metrics=("dsc",))
+    table[["method", "case", "metric", "value"]].to_csv(tmp_path / "s.csv", index=False)
+    done = segjury("rank", tmp_path / "s.csv", "--scheme", "test-then-rank", "--out", tmp_path)
+    assert done.returncode == 0
+    board = pd.read_csv(tmp_path / "leaderboard.csv")
+    found = json.loads((tmp_path / "leaderboard.json").read_text())
+    assert [row["method"] for row in found["leaderboard"]] == board["method"].tolist()
+    assert found["ranking"]["scheme"] == "test-then-rank"
+    assert all(abs(sum(r["bootstrap"]["frequencies"]) - 1) < 1e-12 for r in found["leaderboard"])
+    assert (tmp_path / "leaderboard.tex").read_text().count(r"\\") == len(board) + 1
+
+
+def test_a_cohort_may_be_a_condition_on_the_cases(tmp_path):
+    random_table().to_csv(tmp_path / "scores.csv", index=False)
+    cases = pd.DataFrame({"case": [f"c{c}" for c in range(12)]})
+    cases["mean_pairwise_dsc"] = np.linspace(0, 1.1, 12)
+    cases.to_csv(tmp_path / "cases.csv", index=False)
+    done = segjury("rank", tmp_path, "--cohort", "mean_pairwise_dsc<=0.3", "--bootstrap", "0")
+    assert "cohort mean_pairwise_dsc<=0.3: 4 cases" in done.stdout
+
+
+def test_human_agreement_gives_the_papers_failure_rule():
+    table = random_table()
+    cases = pd.DataFrame({"case": [f"c{c}" for c in range(12)]})
+    human = np.random.default_rng(3).uniform(0, 1, (12, 3))
+    cases[["dsc_1_2", "dsc_1_3", "dsc_2_3"]] = human
+    cases[["rater_1_cm3", "rater_2_cm3", "rater_3_cm3"]] = human + 1
+    found = analyze(table, Rules(), FEW, cases=cases)
+    rule = next(rule for rule in found.failures.rules if rule.metric == "dsc")
+    assert rule.limit == pytest.approx(np.percentile(human, 5))
+    values = table[table["metric"] == "dsc"]
+    assert found.failures.failed[0].sum() == (values["value"] < rule.limit).sum()
+    assert found.raters[0].icc is not None
+
+
+def test_a_matrix_is_a_table_of_one_metric():
+    table = read_scores(MATRIX, matrix="dice")
+    assert len(table) == 11 * 18
+    assert set(table["metric"]) == {"dice"}
