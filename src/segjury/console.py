@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from segjury.analysis import Analysis, Placing
-from segjury.analysis.pairs import ScoreTests
+from segjury.analysis.pairs import Pair
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import ALL, parts
 from segjury.ranking import Leaderboard
@@ -171,14 +171,14 @@ def _print_scores(analysis: Analysis, where: str) -> None:
             f"{100 * analysis.stability.scores[key].first_wrong:.3g} %",
         )
     terminal().print(table)
-    for b, base in enumerate(analysis.settings.baselines):
-        others = [name for name in methods if name not in analysis.settings.baselines]
-        if others:
-            say(f"against {base}{where}: Wilcoxon p, Holm within each score (+ better, - worse)")
-            _print_wide(others, {k: _against(tests, b) for k, tests in tested.items()})
+    for base in (name for name in analysis.settings.baselines if name in methods):
+        say(f"against {base}{where}: Wilcoxon p, Holm within each score (+ better, - worse)")
+        compared = {key: tests.against(methods.index(base)) for key, tests in tested.items()}
+        others = [methods[m] for m in next(iter(compared.values()))]
+        cells = {key: [_compared(p) for p in pairs.values()] for key, pairs in compared.items()}
+        _print_wide(others, cells)
 
 
-def _against(tests: ScoreTests, baseline: int) -> list[str]:
-    pairs = list(tests.baselines.values())[baseline]
+def _compared(pair: Pair) -> str:
     signs = {1: "+", 0: "=", -1: "-"}
-    return [f"{pair.p:.3g} {signs[pair.sign]}" for pair in pairs]
+    return f"{pair.p:.3g} {signs[pair.sign]}"

@@ -7,6 +7,7 @@ import numpy as np
 from segjury.volume import Floats
 
 SIGNIFICANT_DIGITS = 12
+SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest number: a smaller difference is none
 
 
 def settled(values: Floats, *, digits: int = SIGNIFICANT_DIGITS) -> Floats:

@@ -239,7 +239,7 @@ def _score(panel: Panel, k: int, settings: Settings, means: MeanInterval) -> Sco
         tests=score_tests(
             values,
             higher=higher,
-            baselines=[panel.methods.index(name) for name in settings.baselines],
+            baselines=[panel.methods.index(b) for b in settings.baselines if b in panel.methods],
             alpha=settings.alpha,
             level=settings.level,
         ),

@@ -82,15 +82,10 @@ def _placing(placing: Placing) -> dict[str, Any]:
         }
         if stability is not None:
             m, ranks = placing.methods.index(method), stability.overall
-            row["group"] = ranks.groups[m]
             row["bootstrap"] = {
                 "samples": stability.samples,
                 "level": ranks.level,
-                "low": ranks.low[m],
-                "high": ranks.high[m],
-                "mean": ranks.mean[m],
-                "sd": ranks.sd[m],
-                "median": ranks.median[m],
+                **ranks.of_method(m),
                 "frequencies": ranks.frequencies[m],
             }
         rows.append(row)
@@ -170,14 +165,9 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
         found.append(
             latex_table(["score", "chi2", "df", "p"], rows, caption=f"Friedman's test{where}")
         )
-    for b, base in enumerate(analysis.settings.baselines):
-        if not tested:
-            continue
-        others = [m for m in methods if m not in analysis.settings.baselines]
-        by_score = [list(t.baselines.values())[b] for t in tested.values() if t.baselines]
-        rows = [
-            [name, *(f"{pairs[n].p:.3f}" for pairs in by_score)] for n, name in enumerate(others)
-        ]
+    for base in (name for name in analysis.settings.baselines if tested and name in methods):
+        compared = [tests.against(methods.index(base)) for tests in tested.values()]
+        rows = [[methods[m], *(f"{pairs[m].p:.3f}" for pairs in compared)] for m in compared[0]]
         caption = f"Wilcoxon signed-rank p against {base}, Holm within each score{where}"
         found.append(latex_table(["method", *tested], rows, caption=caption))
     return found

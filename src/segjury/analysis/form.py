@@ -104,16 +104,8 @@ def _distribution(ranks: RankDistribution, methods: Sequence[str]) -> dict[str, 
         ),
         "ranks": {
             method: {
-                "rank": ranks.rank[m],
+                **ranks.of_method(m),
                 "frequencies": ranks.frequencies[m],
-                "first": ranks.first[m],
-                "mean": ranks.mean[m],
-                "sd": ranks.sd[m],
-                "median": ranks.median[m],
-                "low": ranks.low[m],
-                "high": ranks.high[m],
-                "mean_minus_1.96_sd": ranks.normal_low[m],
-                "mean_plus_1.96_sd": ranks.normal_high[m],
                 "ahead_of": dict(zip(methods, ranks.ahead[m], strict=True)),
             }
             for m, method in enumerate(methods)

@@ -63,6 +63,10 @@ class ScoreTests:
     alpha: float
     level: float
 
+    def against(self, baseline: int) -> dict[int, Pair]:
+        """The comparison of each other method with a baseline, by index; none for no baseline."""
+        return {pair.a: pair for pair in self.baselines.get(baseline, ())}
+
     @property
     def smallest_p(self) -> float:
         """The smallest p that a signed-rank test can give with so many cases."""

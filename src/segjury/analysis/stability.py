@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,21 @@ class RankDistribution:
     ahead: Floats
     tau: Floats
     level: float
+
+    def of_method(self, m: int) -> dict[str, Any]:
+        """All that is known of one method's ranks, by name."""
+        return {
+            "rank": self.rank[m],
+            "mean": self.mean[m],
+            "sd": self.sd[m],
+            "median": self.median[m],
+            "low": self.low[m],
+            "high": self.high[m],
+            "mean_minus_1.96_sd": self.normal_low[m],
+            "mean_plus_1.96_sd": self.normal_high[m],
+            "first": self.first[m],
+            "group": self.groups[m],
+        }
 
     @property
     def order(self) -> Ints:

@@ -91,21 +91,7 @@ def _distributions(analysis: Analysis) -> Iterator[tuple[str, str, RankDistribut
 
 def _ranks(analysis: Analysis) -> list[Row]:
     return [
-        {
-            "drawn": what,
-            "score": key,
-            "method": method,
-            "rank": ranks.rank[m],
-            "mean": ranks.mean[m],
-            "sd": ranks.sd[m],
-            "median": ranks.median[m],
-            "low": ranks.low[m],
-            "high": ranks.high[m],
-            "mean_minus_1.96_sd": ranks.normal_low[m],
-            "mean_plus_1.96_sd": ranks.normal_high[m],
-            "first": ranks.first[m],
-            "group": ranks.groups[m],
-        }
+        {"drawn": what, "score": key, "method": method, **ranks.of_method(m)}
         for what, key, ranks in _distributions(analysis)
         for m, method in enumerate(analysis.panel.methods)
     ]

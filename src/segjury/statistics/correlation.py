@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from segjury.ties import SIGNIFICANT_DIGITS, settled
+from segjury.ties import SAME, settled
 from segjury.volume import Bools, Floats, Ints
 
 Kind = Literal["pearson", "spearman", "kendall"]
@@ -20,7 +20,6 @@ Within = Literal["none", "method"]
 Column = NDArray[Any]  # scores for Pearson, places in their order for the others
 
 KINDS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
-SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest score: a smaller difference is none
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from segjury.ties import SIGNIFICANT_DIGITS
+from segjury.ties import SAME
 from segjury.volume import Floats
-
-SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest rating: a smaller difference is none
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from segjury.ties import SIGNIFICANT_DIGITS
+from segjury.ties import SAME
 from segjury.volume import Floats
 
 Method = Literal["bca", "percentile", "t"]
@@ -19,7 +19,6 @@ TITLES: dict[Method, str] = {
     "percentile": "percentile bootstrap, {} samples",
     "t": "Student's t",
 }
-SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest score: a smaller difference is none
 LARGEST_BLOCK = 1 << 22  # drawn cases at once, 32 MB
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segjury.ties import SIGNIFICANT_DIGITS, settled
+from segjury.ties import SAME, settled
 from segjury.volume import Bools, Floats, Ints
 
-SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest score: a smaller difference is none
 SEVERAL = 2
 
 
