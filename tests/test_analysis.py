@@ -13,7 +13,7 @@ from segjury.analysis.form import as_json
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import tables
 from segjury.errors import InputError
-from segjury.ranking import Rules
+from segjury.ranking import Ranking, Rules
 from segjury.table import read_scores
 from tests.test_cli import segjury
 from tests.test_ranking import PUBLISHED, long_table
@@ -95,7 +95,7 @@ def test_cliques_follow_the_pairwise_decisions(published):
 def test_the_terminal_says_what_the_tests_allow(published):
     text = published[1].stdout
     assert "chi2 127.70, p 5.2e-19; 76 of 153 pairs differ (Conover, Holm)" in text
-    assert "better are LSGroup (p 0.016)" in text
+    assert "better: LSGroup (median difference -8 [-11, -2], p 0.016)" in text
     assert "here lower is taken as better" in published[1].stderr
 
 
@@ -195,7 +195,7 @@ BAD = {
     "policy": ("method,case,metric,value\nA,1,dsc,1\n", ["--missing", "skip"], "Use one of"),
     "quantile": ("method,case,metric,value\nA,1,dsc,1\n", ["--aggregate", "2"], "0 to 1"),
     "weight": ("method,case,metric,value\nA,1,dsc,1\n", ["--weights", "dsc=-1"], "above 0"),
-    "weighed": ("method,case,metric,value\nA,1,dsc,1\n", ["--weights", "nsd=1"], "lacks"),
+    "weighed": ("method,case,metric,value\nA,1,dsc,1\n", ["--weights", "nsd=1"], "It has dsc"),
     "cohort": ("method,case,metric,value\nA,1,dsc,1\n", ["--cohort", "hard"], "no cohorts"),
     "by": ("method,case,metric,value\nA,1,dsc,1\n", ["--by", "sex"], "no column 'sex'"),
 }
@@ -218,7 +218,7 @@ def test_stated_policies_are_followed_and_noted(tmp_path):
     path.write_text("team,case,metric,value\nA,1,dsc,.9\nA,2,dsc,.9\nB,1,dsc,.8\nC,1,dsc,1\n")
     done = segjury("rank", path, "--columns", "method=team", "--missing", "worst")
     assert done.returncode == 0
-    assert "values that were missing count as the worst: B in 1 of 2 cases" in done.stdout
+    assert "values that were missing count as the worst (dsc 0): B in 1 of 2 cases" in done.stdout
     done = segjury("rank", path, "--columns", "method=team", "--missing", "exclude")
     assert "left out for all methods, as some have no value: 2" in done.stdout
 
@@ -257,6 +257,66 @@ def test_human_agreement_gives_the_papers_failure_rule():
     values = table[table["metric"] == "dsc"]
     assert found.failures.failed[0].sum() == (values["value"] < rule.limit).sum()
     assert found.raters[0].icc is not None
+
+
+def test_too_few_cases_are_told_apart_by_nothing(tmp_path):
+    found = analyze(random_table(cases=5), Rules(), FEW)
+    assert "5 cases are too few for resamples to show how sure that order is." in summary(found)
+    assert all(row["group"] is None for row in as_json(found)["ranking"]["leaderboard"])
+    random_table(cases=5).to_csv(tmp_path / "s.csv", index=False)
+    done = segjury("rank", tmp_path / "s.csv")
+    assert "too few for resamples" in done.stdout
+    assert "interval" not in done.stdout
+
+
+def test_values_that_a_metric_cannot_have_are_warned_of():
+    done = segjury("rank", MATRIX, "--matrix", "dice", "--bootstrap", "0")
+    assert "dice goes from 0 to 1, but here from 1 to 18; higher is taken as better" in done.stderr
+
+
+def test_capitals_of_a_known_metric_do_not_matter(tmp_path):
+    table = random_table(metrics=("Dice", "HD95"))
+    board = Rules().leaderboard(table)
+    assert list(board.values.columns) == ["Dice", "HD95"]
+    means = table.groupby(["metric", "method"])["value"].mean()
+    assert board.ranks["Dice"].idxmin() == means["Dice"].idxmax()
+    assert board.ranks["HD95"].idxmin() == means["HD95"].idxmin()
+    table.to_csv(tmp_path / "s.csv", index=False)
+    done = segjury("rank", tmp_path / "s.csv", "--metrics", "dice", "--lower", "speed")
+    assert "the table has no metric speed. It has Dice, HD95." in done.stderr
+
+
+def test_cases_that_count_for_nothing_are_not_drawn():
+    table = random_table()
+    table.loc[(table["case"] == "c3") & (table["method"] == "M1"), "value"] = np.nan
+    found = analyze(table, Rules(ranking=Ranking(missing="exclude")), FEW)
+    assert len(found.panel.cases) == 11
+    assert "over 2 scores and 11 cases" in summary(found)[0]
+
+
+def test_a_shared_first_place_is_said_to_be_shared():
+    rows = [(m, str(c), "dsc", (c % 5 + (m == "C")) / 10) for m in "ABC" for c in range(8)]
+    rows = [(m, c, metric, -v if m == "C" else v) for m, c, metric, v in rows]
+    said = summary(analyze(long_table(rows), Rules(), FEW))
+    assert said[0].startswith("A and B share the first place")
+    assert "the first place goes to none of these 2 in 0 %." in said[1]
+
+
+def test_leaving_out_a_case_that_breaks_a_tie_changes_the_first_place():
+    values = {"A": [0.9, 0.1, 0.5, 0.5, 0.5, 0.5], "B": [0.1, 0.9, 0.5, 0.5, 0.5, 0.5]}
+    rows = [(m, f"c{c}", "dsc", v) for m, cases in values.items() for c, v in enumerate(cases)]
+    said = summary(analyze(long_table(rows), Rules(), FEW))
+    assert "Leaving out one case changes the first place for 2 of 6: c0 and c1." in said
+
+
+def test_a_cohort_may_be_a_word_in_a_column(tmp_path):
+    table = random_table()
+    table["dataset"] = np.where(table["case"] < "c5", "open", "secret")
+    table.to_csv(tmp_path / "s.csv", index=False)
+    done = segjury("rank", tmp_path / "s.csv", "--cohort", "dataset=open", "--bootstrap", "0")
+    assert "cohort dataset=open: 7 cases" in done.stdout
+    done = segjury("rank", tmp_path / "s.csv", "--cohort", "open")
+    assert "--cohort 'dataset=open'" in done.stderr
 
 
 def test_a_matrix_is_a_table_of_one_metric():

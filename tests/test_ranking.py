@@ -13,10 +13,10 @@ from segjury.ranking import (
     Ranking,
     Rules,
     cohorts,
+    doubtful_directions,
     leaderboard,
     notes,
     readings,
-    reversed_directions,
 )
 from segjury.table import read_scores
 
@@ -251,6 +251,6 @@ def write(path, text):
 def test_a_declared_direction_is_reversed_in_tables_of_others_only():
     table = long_table([("A", "1", "dsc", 0.9), ("B", "1", "dsc", 0.8)])
     assert leaderboard(table, directions={"dsc": "lower"}).position["B"] == 1
-    assert "here lower is taken" in reversed_directions(table, {"dsc": "lower"})[0]
+    assert "here lower is taken" in doubtful_directions(table, {"dsc": "lower"})[0]
     with pytest.raises(InputError, match="dsc is better when higher"):
         leaderboard(table.assign(reading="released"), directions={"dsc": "lower"})

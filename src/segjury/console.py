@@ -11,8 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from segjury.analysis import Analysis, Placing
+from segjury.analysis import Analysis, Placing, sureness
 from segjury.analysis.pairs import Pair
+from segjury.analysis.stability import Stability
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import ALL, parts
 from segjury.ranking import Leaderboard
@@ -55,12 +56,15 @@ def plain_table(*columns: str) -> Table:
 def print_placing(placing: Placing, cohort: str | None) -> None:
     """A leaderboard: the order and how sure it is, then value and rank per metric, then notes."""
     first, others = placing.board, placing.others
-    of = f", cohort {cohort}" if cohort else ""
+    of = _reading(first.reading, cohort)
     of += "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
     beside = "; then the positions in the other readings" if others else ""
     scheme = placing.rules.ranking.scheme
-    say(f"reading {first.reading}{of}: {placing.cases} cases, {scheme}{beside}")
-    sure = _sureness(placing)
+    cases = f"{placing.cases} case{'s' * (placing.cases != 1)}"
+    say(f"{of}: {cases}, {scheme}{beside}")
+    for note in placing.notes:
+        say(f"note: {note}")
+    sure = sureness(placing)
     head = ("", "method", "mean rank", "sd", *sure, *(other.reading for other in others))
     table = plain_table(*head)
     methods = list(map(str, first.position.index))
@@ -92,20 +96,12 @@ def print_placing(placing: Placing, cohort: str | None) -> None:
             for key in first.values.columns
         },
     )
-    for note in placing.notes:
-        say(f"note: {note}")
 
 
-def _sureness(placing: Placing) -> dict[str, list[str]]:
-    """Columns on the resamples, methods in the order of the leaderboard."""
-    if placing.stability is None:
-        return {}
-    ranks = placing.stability.overall
-    at = [placing.methods.index(str(name)) for name in placing.board.position.index]
-    return {
-        f"{ranks.level:.0%} interval": [f"{ranks.low[m]:g} to {ranks.high[m]:g}" for m in at],
-        "group": [ranks.groups[m] for m in at],
-    }
+def _reading(reading: str, cohort: str | None) -> str:
+    """What is ranked: the reading, unless the table is another tool's, and the cohort."""
+    which = "leaderboard" if reading == "given" else f"reading {reading}"
+    return f"{which}, cohort {cohort}" if cohort else which
 
 
 def _position(board: Leaderboard, method: str) -> str:
@@ -127,8 +123,7 @@ def _print_wide(methods: Sequence[str], columns: Mapping[str, Sequence[str]]) ->
 
 def print_analysis(analysis: Analysis, cohort: str | None) -> None:
     """What an analysis found: sentences first, then the tests in tables."""
-    of = f", cohort {cohort}" if cohort else ""
-    say(f"reading {analysis.panel.reading}{of}")
+    say(_reading(analysis.panel.reading, cohort))
     for sentence in summary(analysis):
         say(f"- {sentence}")
     for (column, value), part in parts(analysis):
@@ -157,7 +152,7 @@ def _print_scores(analysis: Analysis, where: str) -> None:
     pairs = len(methods) * (len(methods) - 1) // 2
     say(f"tests{where}; pairs of {pairs} that differ at {analysis.settings.alpha:g} after Holm")
     table = plain_table(
-        "score", "cases", "Friedman chi2", "p", "Conover", "Wilcoxon", "first place wrong"
+        "score", "cases", "Friedman chi2", "p", "Conover", "Wilcoxon", "first place lost"
     )
     for key, tests in tested.items():
         differ = (tests.conover[np.triu_indices(len(methods), 1)] < tests.alpha).sum()
@@ -168,11 +163,11 @@ def _print_scores(analysis: Analysis, where: str) -> None:
             f"{tests.friedman.p:.3g}",
             str(differ),
             str(sum(pair.p < tests.alpha for pair in tests.wilcoxon)),
-            f"{100 * analysis.stability.scores[key].first_wrong:.3g} %",
+            _lost(analysis.stability, key),
         )
     terminal().print(table)
     for base in (name for name in analysis.settings.baselines if name in methods):
-        say(f"against {base}{where}: Wilcoxon p, Holm within each score (+ better, - worse)")
+        say(f"against {base}{where}: Wilcoxon p, Holm within each score; + better, - worse")
         compared = {key: tests.against(methods.index(base)) for key, tests in tested.items()}
         others = [methods[m] for m in next(iter(compared.values()))]
         cells = {key: [_compared(p) for p in pairs.values()] for key, pairs in compared.items()}
@@ -182,3 +177,8 @@ def _print_scores(analysis: Analysis, where: str) -> None:
 def _compared(pair: Pair) -> str:
     signs = {1: "+", 0: "=", -1: "-"}
     return f"{pair.p:.3g} {signs[pair.sign]}"
+
+
+def _lost(stability: Stability, key: str) -> str:
+    """How often the first place of a score goes to others in resamples."""
+    return f"{100 * stability.scores[key].first_wrong:.3g} %" if stability.tells else "-"

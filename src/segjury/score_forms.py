@@ -224,6 +224,13 @@ def _from_matrix(
 def _from_wide(table: pd.DataFrame, groups: Collection[str], file: str) -> pd.DataFrame:
     """The long table, from a column per metric."""
     if "case" not in table.columns:
+        twice = table["method"][table["method"].duplicated()]
+        if len(twice) and RATER not in table.columns and "reading" not in table.columns:
+            raise InputError(
+                f"{file} has no column 'case' and several rows for method {twice.iloc[0]} "
+                f"(it has {', '.join(map(str, table.columns))})",
+                "Say which column names the case: --columns case=...",
+            )
         table = table.assign(case="all")
     about = [str(name) for name in table.columns if name in _OURS or name in groups]
     values: dict[tuple[str, str], NDArray[np.float64]] = {}

@@ -15,7 +15,7 @@ from segjury.analysis.raters import rater_scores
 from segjury.analysis.sensitivity import Sensitivity, sensitivity
 from segjury.analysis.stability import Stability, case_stability, rater_stability
 from segjury.errors import InputError
-from segjury.metrics import METRICS
+from segjury.metrics import known_metric
 from segjury.ranking import Leaderboard, Panel, Rules, board
 from segjury.statistics.correlation import (
     Clusters,
@@ -222,7 +222,7 @@ def _means(panel: Panel, settings: Settings, rng: np.random.Generator) -> dict[i
 
 def _possible(limits: Floats, panel: Panel, k: int) -> Floats:
     """Limits within what a metric can be, if its scores are in its unit."""
-    metric, values = METRICS.get(panel.metrics[k]), panel.values[k, panel.defined[k]]
+    metric, values = known_metric(panel.metrics[k]), panel.values[k, panel.defined[k]]
     if metric is None or values.min() < metric.bounds[0] or values.max() > metric.bounds[1]:
         return limits
     return np.clip(limits, *metric.bounds)

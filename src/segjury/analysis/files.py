@@ -12,7 +12,7 @@ import pandas as pd
 
 from segjury.analysis.analysis import Analysis
 from segjury.analysis.form import as_json, plain
-from segjury.analysis.placing import Placing
+from segjury.analysis.placing import Placing, sureness
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import ALL, parts, tables
 from segjury.latex import latex_table
@@ -107,7 +107,8 @@ def _latex_leaderboard(placing: Placing) -> str:
     part = "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
     caption = f"Leaderboard, {board.reading} reading{part}, {placing.cases} cases: value (rank)"
     keys = [str(key) for key in board.values.columns]
-    head = ["method", "mean rank", *keys]
+    sure = sureness(placing)
+    head = ["method", "mean rank", *sure, *keys]
     cells = [
         [
             f"{value:.4g} ({place:.3g})"
@@ -117,7 +118,9 @@ def _latex_leaderboard(placing: Placing) -> str:
     ]
     rows = [
         [method, f"{board.mean_rank[method]:.2f} ± {board.sd_rank[method]:.2f}", *values]
-        for method, *values in zip(map(str, board.position.index), *cells, strict=True)
+        for method, *values in zip(
+            map(str, board.position.index), *sure.values(), *cells, strict=True
+        )
     ]
     return latex_table(head, rows, caption=caption)
 
@@ -159,11 +162,13 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
     tested = {key: score.tests for key, score in analysis.scores.items() if score.tests}
     if tested:
         rows = [
-            [key, f"{t.friedman.chi2:.2f}", str(t.friedman.df), f"{t.friedman.p:.3g}"]
+            [key, str(t.cases), f"{t.friedman.chi2:.2f}", str(t.friedman.df), f"{t.friedman.p:.3g}"]
             for key, t in tested.items()
         ]
         found.append(
-            latex_table(["score", "chi2", "df", "p"], rows, caption=f"Friedman's test{where}")
+            latex_table(
+                ["score", "cases", "chi2", "df", "p"], rows, caption=f"Friedman's test{where}"
+            )
         )
     for base in (name for name in analysis.settings.baselines if tested and name in methods):
         compared = [tests.against(methods.index(base)) for tests in tested.values()]

@@ -73,9 +73,9 @@ def _ranking(analysis: Analysis) -> dict[str, Any]:
                 "position": int(board.position[method]),
                 "mean_rank": float(board.mean_rank[method]),
                 "sd_rank": float(board.sd_rank[method]),
-                "group": group,
+                "group": analysis.stability.overall.groups[m] if analysis.stability.tells else None,
             }
-            for method, group in zip(methods, analysis.stability.overall.groups, strict=True)
+            for m, method in enumerate(methods)
         ],
         "bootstrap": _stability(analysis.stability, methods),
     }

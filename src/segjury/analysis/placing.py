@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from segjury.analysis.stability import Stability, case_stability
+from segjury.analysis.stability import FEWEST_CASES, Stability, case_stability
 from segjury.errors import InputError
 from segjury.ranking import Leaderboard, Rules, board, notes
 from segjury.table import group_columns
 
 LEVEL = 0.95
+TOO_FEW = f"{{}}: too few for resamples to show how sure the order is, which takes {FEWEST_CASES}"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,18 @@ def split(scores: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     }
 
 
+def sureness(placing: Placing) -> dict[str, list[str]]:
+    """Columns on the resamples, methods in the order of the leaderboard."""
+    if placing.stability is None:
+        return {}
+    ranks = placing.stability.overall
+    at = [placing.methods.index(str(name)) for name in placing.board.position.index]
+    return {
+        f"{ranks.level:.0%} interval": [f"{ranks.low[m]:.3g} to {ranks.high[m]:.3g}" for m in at],
+        "group": [ranks.groups[m] for m in at],
+    }
+
+
 def _placing(
     part: tuple[str, str] | None,
     scores: pd.DataFrame,
@@ -76,7 +89,8 @@ def _placing(
     panel = rules.panel(scores, reading=reading)
     first = board(panel, rules.ranking)
     stability = None
-    if samples and len(panel.cases) > 1 and len(panel.methods) > 1:
+    few = len(panel.cases) < FEWEST_CASES
+    if samples and not few and len(panel.methods) > 1:
         rng = np.random.default_rng(seed)
         stability = case_stability(panel, rules.ranking, samples=samples, level=LEVEL, rng=rng)
     return Placing(
@@ -91,7 +105,12 @@ def _placing(
         cases=len(panel.cases),
         notes=(
             *first.notes,
+            *([TOO_FEW.format(_count(len(panel.cases)))] if samples and few else []),
             *notes(scores, first.reading),
             *rules.remarks.get(first.reading, ()),
         ),
     )
+
+
+def _count(cases: int) -> str:
+    return f"{cases} case{'s' * (cases != 1)}"

@@ -136,7 +136,7 @@ def _check_names(needed: Collection[str], columns: Collection[str], file: str) -
     if absent:
         raise InputError(
             f"{file} has no column '{absent[0]}' (it has {', '.join(map(str, columns))})",
-            "Name it, as --columns value=score, or --raters A,B,C for a column per rater",
+            f"Name it, as --columns {absent[0]}=..., or --raters A,B,C for a column per rater",
         )
 
 

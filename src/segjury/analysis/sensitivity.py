@@ -47,9 +47,9 @@ class Sensitivity:
         return [variant for variant in self.variants if variant.kind == kind]
 
     def new_leaders(self, kind: str) -> list[Variant]:
-        """Those in which none of the first is first any more."""
+        """Those in which not the same methods are first."""
         first = self.places == 1
-        return [v for v in self.of_kind(kind) if not (v.places[first] == 1).any()]
+        return [v for v in self.of_kind(kind) if not np.array_equal(v.places == 1, first)]
 
 
 def sensitivity(

@@ -18,6 +18,7 @@ from segjury.statistics.resampling import draws
 from segjury.ties import settled
 from segjury.volume import Floats, Ints
 
+FEWEST_CASES = 6  # resamples of fewer cases look surer than they can be
 NORMAL_95 = 1.96  # the papers' interval: mean rank of the resamples +/- 1.96 of their SD
 
 
@@ -108,8 +109,14 @@ class Stability:
     overall: RankDistribution
     scores: dict[str, RankDistribution]
     samples: int
+    cases: int
     raters: tuple[str, ...] = ()
     redrawn: tuple[str, ...] = ()
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are cases enough for resamples to show how sure the order is."""
+        return self.cases >= FEWEST_CASES
 
 
 def case_stability(
@@ -157,6 +164,7 @@ def _stability(
             for k, key in enumerate(panel.keys)
         },
         samples=len(mean_rank),
+        cases=len(panel.cases),
     )
 
 

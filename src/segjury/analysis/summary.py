@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -26,8 +27,11 @@ def summary(analysis: Analysis) -> list[str]:
 def _sentences(analysis: Analysis) -> Iterator[str]:
     yield _lead(analysis)
     if len(analysis.panel.methods) > 1:
-        if len(analysis.panel.cases) > 1:
+        cases = len(analysis.panel.cases)
+        if analysis.stability.tells:
             yield from _sureness(analysis)
+        elif cases > 1:
+            yield f"{cases} cases are too few for resamples to show how sure that order is."
         else:
             yield "One case cannot say how sure that order is, and nothing was tested."
         yield from _dependence(analysis)
@@ -51,19 +55,20 @@ def _lead(analysis: Analysis) -> str:
 
 def _sureness(analysis: Analysis) -> Iterator[str]:
     methods, ranks = analysis.panel.methods, analysis.stability.overall
+    shared = int((ranks.rank == ranks.rank.min()).sum())
+    others = "others" if shared == 1 else f"none of these {shared}"
+    behind = f", and {methods[1]} is before {methods[0]} in {_percent(ranks.second_ahead)}"
     yield (
-        f"In {analysis.stability.samples} resamples of the cases the first place goes to others in "
-        f"{_percent(ranks.first_wrong)}, and {methods[1]} is before {methods[0]} in "
-        f"{_percent(ranks.second_ahead)}."
+        f"In {analysis.stability.samples} resamples of the cases the first place goes to {others} "
+        f"in {_percent(ranks.first_wrong)}{behind if shared == 1 else ''}."
     )
-    groups = ranks.groups
-    open_with_first = [m for m, group in zip(methods, groups, strict=True) if group[0] == "a"]
-    if len(open_with_first) == 1:
+    tied = [m for m, group in zip(methods, ranks.groups, strict=True) if group.startswith("a")]
+    if len(tied) == 1:
         yield f"The resamples settle the first place, pair by pair at {ranks.level:.0%}."
-    elif len(open_with_first) == len(methods):
-        yield f"They do not settle the order of any of the {len(methods)} methods."
+    elif len(tied) == len(methods):
+        yield f"The resamples do not settle the order of any of the {len(methods)} methods."
     else:
-        yield f"They do not settle the order among {_listed(open_with_first)}."
+        yield f"The resamples do not settle the order among {_listed(tied)}."
     if analysis.with_raters is not None:
         yield _raters(analysis.with_raters, len(analysis.panel.keys))
 
@@ -126,8 +131,8 @@ def _tests(analysis: Analysis) -> Iterator[str]:
             f"{(adjusted < alpha).sum()} of {_count(len(adjusted), 'pair')} differ (Conover, Holm)."
         )
     yield from _power(list(tested.values()), alpha)
-    for key, tests in tested.items():
-        yield from _baselines(key, tests, methods)
+    for base in dict.fromkeys(base for tests in tested.values() for base in tests.baselines):
+        yield from _baseline(base, tested, methods)
 
 
 def _power(tested: Sequence[ScoreTests], alpha: float) -> Iterator[str]:
@@ -143,19 +148,28 @@ def _power(tested: Sequence[ScoreTests], alpha: float) -> Iterator[str]:
     )
 
 
-def _baselines(key: str, tests: ScoreTests, methods: Sequence[str]) -> Iterator[str]:
-    for base, pairs in tests.baselines.items():
+def _baseline(base: int, tested: Mapping[str, ScoreTests], methods: Sequence[str]) -> Iterator[str]:
+    """Who differs from a baseline, by how much, and in which scores nobody does."""
+    start, none = f"against {methods[base]} (Wilcoxon, Holm)", []
+    for key, tests in tested.items():
+        pairs = tests.baselines[base]
         better = [_named(p, methods) for p in pairs if p.p < tests.alpha and p.sign > 0]
         worse = [_named(p, methods) for p in pairs if p.p < tests.alpha and p.sign < 0]
-        said = [f"better are {_listed(better)}"] if better else []
-        said += [f"worse are {_listed(worse)}"] if worse else []
+        said = [f"better: {_listed(better)}"] if better else []
+        said += [f"worse: {_listed(worse)}"] if worse else []
+        if not said:
+            none.append(key)
+            continue
         rest = len(pairs) - len(better) - len(worse)
         said += [f"no difference found for {rest} of {len(pairs)}"] if rest else []
-        yield f"{key}, against {methods[base]} (Wilcoxon, Holm): {'; '.join(said)}."
+        yield f"{key}, {start}: {'; '.join(said)}."
+    if none:
+        yield f"{start[:1].upper()}{start[1:]}, no difference was found in {_listed(none)}."
 
 
 def _named(pair: Pair, methods: Sequence[str]) -> str:
-    return f"{methods[pair.a]} (p {_p(pair.p)})"
+    interval = "" if math.isnan(pair.low) else f" [{pair.low:.3g}, {pair.high:.3g}]"
+    return f"{methods[pair.a]} (median difference {pair.median:.3g}{interval}, p {_p(pair.p)})"
 
 
 def _hard(analysis: Analysis) -> Iterator[str]:

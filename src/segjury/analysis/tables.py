@@ -12,6 +12,7 @@ import pandas as pd
 from segjury.analysis.analysis import Analysis
 from segjury.analysis.pairs import Pair
 from segjury.analysis.stability import RankDistribution, Stability
+from segjury.volume import Floats
 
 ALL = "all"  # the score of rows about the whole ranking, the part of rows about all cases
 Row = dict[str, Any]
@@ -129,9 +130,15 @@ def _pairs(analysis: Analysis) -> list[Row]:
         if score.tests is None:
             continue
         rows += [
-            {"score": key, "test": "conover", "a": methods[a], "b": methods[b], "p": p}
+            {
+                "score": key,
+                "test": "conover",
+                "a": methods[a],
+                "b": methods[b],
+                "p": score.tests.conover[a, b],
+                "better": _ahead(score.tests.mean_ranks, a, b, methods),
+            }
             for a, b in combinations(range(len(methods)), 2)
-            for p in [float(score.tests.conover[a, b])]
         ]
         families = {"wilcoxon": score.tests.wilcoxon}
         families |= {
@@ -141,6 +148,12 @@ def _pairs(analysis: Analysis) -> list[Row]:
         for test, found in families.items():
             rows += [_pair(key, test, pair, methods) for pair in found]
     return rows
+
+
+def _ahead(mean_ranks: Floats, a: int, b: int, methods: tuple[str, ...]) -> str:
+    """The method with the better mean rank, none if they are equal."""
+    first = {-1.0: methods[a], 1.0: methods[b], 0.0: ""}
+    return first[float(np.sign(mean_ranks[a] - mean_ranks[b]))]
 
 
 def _pair(key: str, test: str, pair: Pair, methods: tuple[str, ...]) -> Row:

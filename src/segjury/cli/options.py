@@ -130,6 +130,14 @@ def shape(given: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def metric(given: str, present: list[str]) -> str:
+    """A metric of the table, whatever its capitals."""
+    same = [name for name in present if name.lower() == given.lower()]
+    if given in present or len(same) == 1:
+        return given if given in present else same[0]
+    raise InputError(f"the table has no metric {given}", f"It has {', '.join(present)}")
+
+
 def pairs(option: str, given: str) -> dict[str, str]:
     """What an option such as `a=b,c=d` says."""
     found: dict[str, str] = {}

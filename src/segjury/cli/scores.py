@@ -50,7 +50,7 @@ def rank(
     """
     from segjury.analysis import placings
     from segjury.analysis.files import write_placing
-    from segjury.console import print_placing, say
+    from segjury.console import print_placing, say, terminal
 
     table = _table(scores, columns, matrix, cohort)
     rules = _rules(
@@ -64,12 +64,14 @@ def rank(
         weighted=weights,
         missing=missing,
     )
-    for placing in placings(
-        table, rules, reading=reading, by=by or (), samples=bootstrap, seed=seed
-    ):
-        print_placing(placing, cohort)
-        if out is not None:
+    with terminal(stderr=True).status("ranking"):
+        made = placings(table, rules, reading=reading, by=by or (), samples=bootstrap, seed=seed)
+        found = list(made)
+    if out is not None:
+        for placing in found:
             write_placing(placing, out)
+    for placing in found:
+        print_placing(placing, cohort)
     if out is not None:
         say(f"written: {out / 'leaderboard.csv'}", stderr=True)
 
@@ -145,14 +147,15 @@ def analyze(
             rules,
             settings,
             reading=reading,
-            details=read_details(scores, columns=options.pairs("columns", columns)),
+            details=read_details(scores, columns=options.pairs("columns", columns), matrix=matrix),
             cases=read_cases(scores),
             by=by or (),
             progress=lambda step: shown.update(f"analysing: {step}"),
         )
+    if out is not None:  # before printing, which a closed pipe may end
+        write_analysis(found, out)
     print_analysis(found, cohort)
     if out is not None:
-        write_analysis(found, out)
         say(f"written: {out / 'analysis.json'}", stderr=True)
 
 
@@ -208,19 +211,22 @@ def _rules(
     """The run's rules with what was asked for instead."""
     from dataclasses import replace
 
-    from segjury.ranking import Rules, reversed_directions
+    from segjury.ranking import Rules, doubtful_directions
     from segjury.table import read_run
 
     usual = Rules.of_run(read_run(scores))
+    present = [str(name) for name in table["metric"].unique()]
+    said = {options.metric(name, present): way for name, way in directions.items()}
     chosen = options.ranking(usual.ranking, **ranking)
-    absent = [name for name in chosen.weights if name not in set(table["metric"].unique())]
-    if absent and ranking.get("weighted"):
-        raise InputError(f"--weights names {absent[0]}, which the table lacks", "Check the names")
-    for warning in reversed_directions(table, directions):
+    if ranking.get("weighted"):
+        weights = {options.metric(name, present): w for name, w in chosen.weights.items()}
+        chosen = chosen.model_copy(update={"weights": weights})
+    for warning in doubtful_directions(table, said):
         print(f"warning: {warning}", file=sys.stderr)
     return replace(
         usual,
-        metrics=tuple(options.names(metrics) or ()) or None,
-        directions=directions,
+        metrics=tuple(options.metric(name, present) for name in options.names(metrics) or ())
+        or None,
+        directions=said,
         ranking=chosen,
     )

@@ -60,6 +60,12 @@ METRICS: dict[str, Metric] = {
     )
 }
 
+
+def known_metric(name: str) -> Metric | None:
+    """What a metric declares, whatever the capitals of its name; None for one that is not ours."""
+    return METRICS.get(name) or METRICS.get(name.lower())
+
+
 __all__ = [
     "METRICS",
     "READINGS",
@@ -91,6 +97,7 @@ __all__ = [
     "icc",
     "jaccard",
     "kappa",
+    "known_metric",
     "mahalanobis",
     "masd",
     "memory_gb_s",

@@ -7,10 +7,10 @@ from segjury.ranking.rules import Rules, leaderboard
 from segjury.ranking.schemes import Standings, over_cases, standings
 from segjury.ranking.selection import (
     cohorts,
+    doubtful_directions,
     in_cohort,
     notes,
     readings,
-    reversed_directions,
     selected,
 )
 
@@ -22,13 +22,13 @@ __all__ = [
     "Standings",
     "board",
     "cohorts",
+    "doubtful_directions",
     "in_cohort",
     "leaderboard",
     "notes",
     "over_cases",
     "panel",
     "readings",
-    "reversed_directions",
     "selected",
     "standings",
 ]

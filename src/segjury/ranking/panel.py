@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError
-from segjury.metrics import METRICS
+from segjury.metrics import known_metric
 from segjury.metrics.metric import Direction
 from segjury.protocols.ranking import MissingPolicy
 from segjury.volume import Bools, Floats
@@ -105,7 +105,7 @@ def panel(
     )  # undefined for every method and case: it orders nobody
     if not found.any():
         raise InputError("no metric has a value that all methods share", "Check the table")
-    return whole.of_keys(found)
+    return whole.of_cases(np.asarray(whole.defined.any(axis=0)))
 
 
 def _complete(found: Panel, missing: MissingPolicy) -> Panel:
@@ -131,7 +131,14 @@ def _complete(found: Panel, missing: MissingPolicy) -> Panel:
     worst = np.array([_worst(found, k) for k in range(len(found.keys))])
     values = np.where(gaps, worst[:, None, None], found.values)
     counts = gaps.any(axis=0).sum(axis=0)
-    said = "values that were missing count as the worst: " + ", ".join(
+    used = ", ".join(
+        f"{key} {value:.4g}"
+        for key, value, any_gap in zip(
+            found.keys, worst, np.asarray(gaps.any(axis=(1, 2))), strict=True
+        )
+        if any_gap
+    )
+    said = f"values that were missing count as the worst ({used}): " + ", ".join(
         f"{name} in {count} of {len(found.cases)} cases"
         for name, count in zip(found.methods, counts, strict=True)
         if count
@@ -142,7 +149,7 @@ def _complete(found: Panel, missing: MissingPolicy) -> Panel:
 def _worst(found: Panel, key: int) -> float:
     seen = found.values[key][~np.isnan(found.values[key])]
     worst = float(seen.min() if found.higher[key] else seen.max())
-    declared = METRICS.get(found.metrics[key])
+    declared = known_metric(found.metrics[key])
     limit = None if declared is None else declared.worst
     if limit is None or declared is None or (declared.direction == "higher") != found.higher[key]:
         return worst

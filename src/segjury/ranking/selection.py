@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError
-from segjury.metrics import METRICS, READINGS
+from segjury.metrics import METRICS, READINGS, known_metric
 from segjury.metrics.metric import Direction
+from segjury.table import group_columns
 from segjury.ties import settled
 
-CONDITION = re.compile(
-    r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>)\s*(?P<limit>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)\s*",
-    re.I,
-)
-SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+CONDITION = re.compile(r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>|=)(?P<limit>[^<>=]+)")
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+NOT_OF_CASES = ("method", "metric", "structure", "reading", "value", "unit", "status", "detail")
 READING_ORDER = ("corrected", "published", "released")
 
 
@@ -47,34 +53,56 @@ def in_cohort(
 ) -> pd.DataFrame:
     """The rows of a cohort: a name in the table, or a condition such as `mean_pairwise_dsc<=0.3`.
 
-    A condition is on a column of `cases`, the table that a run writes about its cases.
+    A condition is on a column of the table or of `cases`, which a run writes about its cases;
+    `dataset=open` compares words.
     """
     if cohort is None or cohort in cohorts(scores):
         return of_cohort(scores, cohort)
     found = CONDITION.fullmatch(cohort)
     if found is None:
         raise _unknown_cohort(scores, cohort)
-    column, sign, limit = found["column"].strip(), found["sign"], float(found["limit"])
-    if cases is None or column not in cases.columns:
-        known = ", ".join(map(str, cases.columns)) if cases is not None else ""
-        raise InputError(
-            f"the cohort '{cohort}' needs a column '{column}' in a cases.csv beside the scores",
-            f"Use one of its columns: {known}" if known else "There is no such file",
-        )
-    try:
-        values = settled(cases[column].to_numpy(np.float64))
-    except ValueError:
-        raise InputError(f"column '{column}' of cases.csv is not of numbers") from None
-    inside = cases[SIGNS[sign](values, limit)]["case"]
-    rows = scores[scores["case"].isin(set(inside))]
+    column, sign, limit = found["column"].strip(), found["sign"], found["limit"].strip()
+    inside = SIGNS[sign](*_compared(_column(scores, cases, column, cohort), sign, limit, cohort))
+    rows = scores[scores["case"].isin(set(inside.index[inside]))]
     if rows.empty:
-        reach = f"{np.nanmin(values):g} to {np.nanmax(values):g}"
-        raise InputError(f"no case has {cohort}", f"It goes from {reach}")
+        raise InputError(f"no case has {cohort}", "Choose a condition that some case meets")
     return rows
+
+
+def _column(
+    scores: pd.DataFrame, cases: pd.DataFrame | None, column: str, cohort: str
+) -> pd.Series[Any]:
+    """What is known of the cases in one column, by case."""
+    for table in (scores, cases):
+        if table is not None and column in table.columns and column not in NOT_OF_CASES:
+            return table.drop_duplicates("case").set_index("case")[column]
+    known = [str(name) for table in (scores, cases) if table is not None for name in table.columns]
+    usable = [name for name in dict.fromkeys(known) if name not in (*NOT_OF_CASES, "case")]
+    raise InputError(
+        f"the cohort '{cohort}' needs a column '{column}' in the table or a cases.csv beside it",
+        f"Use one of {', '.join(usable)}",
+    )
+
+
+def _compared(
+    values: pd.Series[Any], sign: str, limit: str, cohort: str
+) -> tuple[pd.Series[Any], str | float]:
+    """Both sides of a condition: as words for =, as numbers otherwise."""
+    if sign == "=":
+        return values.astype(str), limit
+    try:
+        return pd.Series(settled(values.to_numpy(np.float64)), values.index), float(limit)
+    except ValueError:
+        raise InputError(
+            f"the cohort '{cohort}' compares what are not numbers", "Use = for words"
+        ) from None
 
 
 def _unknown_cohort(scores: pd.DataFrame, cohort: str) -> InputError:
     known = ", ".join(cohorts(scores)) or "the whole table: it has no cohorts"
+    holders = [c for c in group_columns(scores) if cohort in set(scores[c].unique())]
+    if holders:
+        known += f"; or --cohort '{holders[0]}={cohort}'"
     return InputError(f"no case is in cohort '{cohort}'", f"Use {known}")
 
 
@@ -101,7 +129,8 @@ def selected(
     if metrics is not None:
         absent = [name for name in metrics if name not in set(scores["metric"].unique())]
         if absent:
-            raise InputError(f"the table has no metric {', '.join(absent)}", "Check the names")
+            known = ", ".join(scores["metric"].unique())
+            raise InputError(f"the table has no metric {', '.join(absent)}", f"It has {known}")
         table = table[table["metric"].isin(list(metrics))]
     else:
         beside = [name for name, metric in METRICS.items() if not metric.ranked]
@@ -116,7 +145,8 @@ def directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> dict[str,
     Of a table that segjury scored, a declaration cannot be reversed. In a table of another tool a
     metric may carry the name of one of ours and be another, so there what was said counts.
     """
-    known: dict[str, Direction] = {name: m.direction for name, m in METRICS.items()}
+    names = [str(name) for name in table["metric"].unique()]
+    known = {name: metric.direction for name in names if (metric := known_metric(name))}
     ours = bool(set(table["reading"].unique()) & set(READINGS))
     for name, direction in given.items():
         if ours and known.get(name, direction) != direction:
@@ -124,25 +154,36 @@ def directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> dict[str,
                 f"{name} is better when {known[name]}", f"Leave out --{direction} {name}"
             )
     known |= given
-    unknown = [m for m in table["metric"].unique() if m not in known]
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise InputError(
             f"it is not known whether more is better for {', '.join(unknown)}",
-            "Say so with --higher NAME or --lower NAME",
+            "Say so with --higher NAME or --lower NAME, or say which count: --metrics A,B",
         )
     return known
 
 
-def reversed_directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> list[str]:
-    """Sentences about metrics whose declared direction somebody reversed."""
-    return [
-        f"{name} is better when {METRICS[name].direction} in segjury; here {direction} is taken "
-        "as better, as was said"
-        for name, direction in given.items()
-        if name in METRICS
-        and METRICS[name].direction != direction
-        and name in set(table["metric"].unique())
-    ]
+def doubtful_directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> list[str]:
+    """Sentences about metrics that are better the other way in segjury, or cannot be its own."""
+    sentences = []
+    for name, values in table.groupby("metric", sort=False)["value"]:
+        metric = known_metric(str(name))
+        if metric is None:
+            continue
+        said = given.get(str(name))
+        if said is not None and said != metric.direction:
+            sentences.append(
+                f"{name} is better when {metric.direction} in segjury; here {said} is taken as "
+                "better, as was said"
+            )
+        low, high = metric.bounds
+        if said is None and (values.min() < low or values.max() > high):
+            sentences.append(
+                f"{name} goes from {low:g} to {high:g}, but here from {values.min():.4g} to "
+                f"{values.max():.4g}; {metric.direction} is taken as better. Per cent are fine; if "
+                f"it is something else, such as ranks, say --higher {name} or --lower {name}"
+            )
+    return sentences
 
 
 def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list[str]:
