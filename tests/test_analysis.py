@@ -6,13 +6,16 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
-from segjury.analysis import Settings, analyze
+from segjury.analysis import Settings, analyze, placings
 from segjury.analysis.files import write_analysis
 from segjury.analysis.form import as_json
+from segjury.analysis.pairs import score_tests
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import tables
 from segjury.errors import InputError
+from segjury.latex import latex_table
 from segjury.ranking import Ranking, Rules
 from segjury.table import read_scores
 from tests.test_cli import segjury
@@ -220,7 +223,7 @@ def test_stated_policies_are_followed_and_noted(tmp_path):
     assert done.returncode == 0
     assert "values that were missing count as the worst (dsc 0): B in 1 of 2 cases" in done.stdout
     done = segjury("rank", path, "--columns", "method=team", "--missing", "exclude")
-    assert "left out for all methods, as some have no value: 2" in done.stdout
+    assert "left out for all methods, as some have no value of dsc: 2" in done.stdout
 
 
 def test_the_leaderboard_is_written_in_three_forms(tmp_path):
@@ -323,3 +326,124 @@ def test_a_matrix_is_a_table_of_one_metric():
     table = read_scores(MATRIX, matrix="dice")
     assert len(table) == 11 * 18
     assert set(table["metric"]) == {"dice"}
+
+
+def long_csv(path, rows, columns="method,case,metric,value"):
+    path.write_text("\n".join([columns, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def test_one_huge_score_does_not_hide_the_other_differences():
+    rng = np.random.default_rng(0)
+    first = rng.uniform(1, 2, 12)
+    second = first + rng.uniform(0.01, 0.1, 12)
+    first[0] = second[0] = 1e12  # what some write where there is no distance
+    rows = [("A", str(c), "hd95", v) for c, v in enumerate(first)]
+    rows += [("B", str(c), "hd95", v) for c, v in enumerate(second)]
+    (pair,) = analyze(long_table(rows), Rules(), FEW).scores["hd95"].tests.wilcoxon
+    assert pair.p == pytest.approx(scipy.stats.wilcoxon(first[1:], second[1:]).pvalue)
+
+
+def test_a_rival_that_is_not_next_to_the_first_is_named():
+    rng = np.random.default_rng(1)
+    scores = {"A": rng.normal(0.80, 0.005, 20), "B": rng.normal(0.70, 0.005, 20)}
+    scores["C"] = 0.65 + 0.8 * (-1.0) ** np.arange(20)
+    rows = [(m, str(c), "dsc", v) for m, cases in scores.items() for c, v in enumerate(cases)]
+    found = analyze(long_table(rows), Rules(), FEW)
+    ahead = found.stability.overall.ahead
+    assert found.board.position["B"] == 2
+    assert ahead[found.panel.methods.index("C"), 0] > 0.05
+    assert "The resamples do not settle the order of A with C." in summary(found)
+
+
+def test_thirty_methods_that_are_told_apart():
+    rows = [(f"M{m:02}", str(c), "dsc", 1 - m / 50 + c / 1e4) for m in range(30) for c in range(8)]
+    said = summary(analyze(long_table(rows), Rules(), FEW))
+    assert "The resamples settle the first place, pair by pair at 95 %." in said
+
+
+@pytest.mark.parametrize("name", ["position", "mean_rank", "method", "rank_x"])
+def test_a_metric_cannot_take_a_column_of_the_leaderboard(tmp_path, name):
+    rows = [(m, "1", metric, 1) for m in "AB" for metric in ("x", name)]
+    path = long_csv(tmp_path / "s.csv", rows)
+    options = ["--higher", f"x,{name}", "--out", tmp_path]
+    done = segjury("rank", path, *options)
+    assert done.returncode == 2
+    assert "two columns called" in done.stderr
+
+
+def test_two_scores_of_one_name_are_refused():
+    table = random_table(metrics=("vi",)).assign(structure="PORTA")
+    other = random_table(metrics=("vi PORTA",))
+    with pytest.raises(InputError, match="two scores are called 'vi PORTA'"):
+        analyze(pd.concat([table, other]), Rules(directions={"vi PORTA": "lower"}), FEW)
+
+
+def test_parts_that_a_file_name_cannot_tell_apart(tmp_path):
+    rows = [
+        (m, c, "dsc", 0.5, g) for m in "AB" for c, g in zip("123", ("a/b", "a b", ""), strict=True)
+    ]
+    path = long_csv(tmp_path / "s.csv", rows, "method,case,metric,value,site")
+    done = segjury("rank", path, "--by", "site", "--out", tmp_path)
+    assert done.returncode == 0
+    assert len(list(tmp_path.glob("leaderboard_site_*.csv"))) == 2
+    assert "note: 1 case of 3 in no site" in done.stdout
+
+
+def test_a_method_without_any_score_in_a_part_is_ranked_there():
+    rows = [(m, str(c), "dsc", 0.5 + c / 100) for m in "ABC" for c in range(8)]
+    table = long_table(rows)
+    table["site"] = np.where(table["case"] < "4", "x", "y")
+    table = table[~((table["method"] == "C") & (table["site"] == "y"))]
+    rules = Rules(ranking=Ranking(missing="worst"))
+    _whole, _x, y = placings(table, rules, by=["site"], samples=0)
+    assert y.board.position["C"] == 3
+    assert "C in 4 of 4 cases" in y.notes[0]
+    found = analyze(table, rules, Settings(samples=100, baselines=("C",)), by=["site"])
+    assert found.groups["site"]["y"].scores["dsc"].tests.baselines
+
+
+def test_every_method_may_be_a_baseline(tmp_path):
+    random_table(methods=2).to_csv(tmp_path / "s.csv", index=False)
+    done = segjury("analyze", tmp_path / "s.csv", "--baseline", "M0", "--baseline", "M1")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_metric_without_any_value_has_no_worst():
+    table = random_table(metrics=("dsc", "nsd"))
+    table.loc[table["metric"] == "nsd", "value"] = np.nan
+    table.loc[0, "value"] = np.nan
+    board = Rules(ranking=Ranking(missing="worst")).leaderboard(table)
+    assert list(board.values.columns) == ["dsc"]
+
+
+def test_a_gap_in_another_reading_does_not_stop_this_one():
+    table = random_table(metrics=("dsc",), reading="corrected")
+    other = table.assign(reading="released")[1:]
+    (placing,) = placings(pd.concat([table, other]), Rules(), samples=0)
+    assert placing.others == ()
+    assert "reading released is not ranked: method M0 has no value" in placing.notes[0]
+    found = analyze(pd.concat([table, other]), Rules(), FEW)
+    assert any("reading released is not ranked" in note for note in found.notes)
+
+
+def test_conover_is_not_counted_where_friedman_finds_nothing(tmp_path):
+    rng = np.random.default_rng(5)
+    for _ in range(200):  # a table in which the post-hoc test finds what the omnibus test does not
+        values = rng.normal(np.array([0.9, 0, 0, 0, 0]), 1, (8, 5))
+        tests = score_tests(values, higher=True)
+        if tests.friedman.p > 0.05 and (tests.conover[np.triu_indices(5, 1)] < 0.05).any():
+            break
+    assert len(tests.cliques) == 1
+    frame = pd.DataFrame(values, columns=list("ABCDE"))
+    frame.insert(0, "case", range(8))
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    done = segjury("analyze", tmp_path / "m.csv", "--matrix", "x", "--higher", "x")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  x ")]
+    assert line.split()[4] == "-"
+
+
+def test_a_row_that_latex_would_take_for_an_option():
+    text = latex_table(["method", "p"], [["[red]x[/]", "1"], ["*star", "2"]], caption="")
+    assert "{}[red]x[/] & 1" in text
+    assert "{}*star & 2" in text

@@ -82,8 +82,11 @@ def naive_mean_rank(panel, ranking, drawn=None):
         share = ranking.weights.get(metric, 1.0)
         higher = DIRECTIONS[metric] == "higher"
         if ranking.scheme == "rank-then-aggregate":
-            each = [naive_ranks(panel.values[k, c], higher, ranking) for c in rows]
-            each = [np.where(panel.lost[k, c], len(r), r) for c, r in zip(rows, each, strict=True)]
+            each = [np.full(len(panel.methods), float(len(panel.methods))) for _ in rows]
+            for ranks, c in zip(each, rows, strict=True):  # those that are there, among themselves
+                there = ~panel.lost[k, c]
+                if there.any():
+                    ranks[there] = naive_ranks(panel.values[k, c][there], higher, ranking)
             ranks = naive_aggregate(each, ranking.aggregate)
             share *= len(rows)
         else:
@@ -462,7 +465,7 @@ def test_an_excluded_case_counts_for_the_other_scores():
         "A": {"dsc": 0.9, "vi": (0.9 + 7.0) / 2},
         "B": {"dsc": 0.8, "vi": 0.8},
     }
-    assert found.notes == ("left out for all methods, as some have no value: 2",)
+    assert found.notes == ("left out for all methods, as some have no value of dsc: 2",)
     nothing = table[~((table["method"] == "B") & (table["metric"] == "dsc"))]
     nothing = nothing[nothing["metric"] == "dsc"]
     nothing = pd.concat([nothing, nothing.assign(method="B", value=np.nan)])

@@ -117,7 +117,7 @@ def _print_wide(methods: Sequence[str], columns: Mapping[str, Sequence[str]]) ->
         part = keys[start : start + per_table]
         table = plain_table("method", *part)
         for n, method in enumerate(methods):
-            table.add_row(Text(method), *(columns[key][n] for key in part))
+            table.add_row(Text(method), *(Text(columns[key][n]) for key in part))
         shown.print(table)
 
 
@@ -132,7 +132,7 @@ def print_analysis(analysis: Analysis, cohort: str | None) -> None:
 
 def _print_scores(analysis: Analysis, where: str) -> None:
     level = analysis.settings.level
-    say(f"\nmean [{level:.0%} interval] per score{where}")
+    say(f"\nmean [{100 * level:g} % interval] per score{where}")
     _print_wide(
         analysis.panel.methods,
         {
@@ -156,12 +156,13 @@ def _print_scores(analysis: Analysis, where: str) -> None:
     )
     for key, tests in tested.items():
         differ = (tests.conover[np.triu_indices(len(methods), 1)] < tests.alpha).sum()
+        omnibus = tests.friedman.p < tests.alpha  # Conover's test comes after it
         table.add_row(
             Text(key),
             str(tests.cases),
             f"{tests.friedman.chi2:.2f}",
             f"{tests.friedman.p:.3g}",
-            str(differ),
+            str(differ) if omnibus else "-",
             str(sum(pair.p < tests.alpha for pair in tests.wilcoxon)),
             _lost(analysis.stability, key),
         )
@@ -170,6 +171,8 @@ def _print_scores(analysis: Analysis, where: str) -> None:
         say(f"against {base}{where}: Wilcoxon p, Holm within each score; + better, - worse")
         compared = {key: tests.against(methods.index(base)) for key, tests in tested.items()}
         others = [methods[m] for m in next(iter(compared.values()))]
+        if not others:
+            continue
         cells = {key: [_compared(p) for p in pairs.values()] for key, pairs in compared.items()}
         _print_wide(others, cells)
 

@@ -40,4 +40,6 @@ def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: 
 
 
 def _line(cells: Sequence[str]) -> str:
-    return " & ".join(escaped(cell) for cell in cells) + r" \\"
+    line = " & ".join(escaped(cell) for cell in cells)
+    guard = "{}" if line.startswith(("[", "*")) else ""  # or it is the option of the line before
+    return guard + line + r" \\"

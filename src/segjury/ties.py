@@ -6,6 +6,8 @@ import numpy as np
 
 from segjury.volume import Floats
 
+POWERS = np.append(10.0 ** np.arange(309.0), np.inf)
+
 SIGNIFICANT_DIGITS = 12
 SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest number: a smaller difference is none
 
@@ -15,32 +17,31 @@ def settled(values: Floats, *, digits: int = SIGNIFICANT_DIGITS) -> Floats:
     values = np.asarray(values, dtype=np.float64)
     if digits < SIGNIFICANT_DIGITS:  # or noise about a half would split equal values
         values = settled(values)
-    with np.errstate(divide="ignore"):
-        exponent = np.floor(np.log10(np.abs(values)))
-    return _rounded(values, np.where(np.isfinite(exponent), exponent, 0.0) - (digits - 1))
+    coarser = SIGNIFICANT_DIGITS - digits
+    return _rounded(values, _exponent(np.abs(values)) + coarser)
 
 
 def settled_differences(first: Floats, second: Floats) -> Floats:
     """`first - second`, rounded so that equal steps between scores are equal.
 
-    Cases are on the last axis, and each row is rounded by itself: the last digit kept is the 12th
-    of its largest score, and a difference smaller than that is 0.
+    The last digit kept is the 12th of the larger of the two scores: a smaller difference is 0.
     """
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    largest = np.maximum(
-        *(np.abs(a).max(axis=-1, keepdims=True, initial=0.0) for a in (first, second))
-    )
+    return _rounded(first - second, _exponent(np.maximum(np.abs(first), np.abs(second))))
+
+
+def _exponent(sizes: Floats) -> Floats:
+    """Power of ten of the last digit that counts; 0 for what has no digits."""
     with np.errstate(divide="ignore"):
-        exponent = np.floor(np.log10(largest))
-    exponent = np.where(np.isfinite(exponent), exponent, 0.0)
-    return _rounded(first - second, exponent - (SIGNIFICANT_DIGITS - 1))
+        power = np.floor(np.log10(sizes))
+    return np.where(np.isfinite(power), power, SIGNIFICANT_DIGITS - 1.0) - (SIGNIFICANT_DIGITS - 1)
 
 
 def _rounded(values: Floats, exponent: Floats) -> Floats:
     """Multiples of 10**exponent; scaled by a whole power of ten, which is exact to round."""
+    scale = POWERS[np.minimum(np.abs(exponent), len(POWERS) - 1).astype(np.intp)]
+    up, down = np.where(exponent < 0, scale, 1.0), np.where(exponent < 0, 1.0, scale)
     with np.errstate(over="ignore", invalid="ignore"):
-        scale = 10.0 ** np.abs(exponent)
-        up, down = np.where(exponent < 0, scale, 1.0), np.where(exponent < 0, 1.0, scale)
         rounded = np.asarray(values * up)
         rounded /= down
         np.round(rounded, out=rounded)

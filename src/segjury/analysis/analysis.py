@@ -10,7 +10,7 @@ import pandas as pd
 
 from segjury.analysis.agreement import LabelAgreement, human_dsc, rater_agreement
 from segjury.analysis.pairs import ScoreTests, score_tests
-from segjury.analysis.placing import split
+from segjury.analysis.placing import other_panels, split, unplaced
 from segjury.analysis.raters import rater_scores
 from segjury.analysis.sensitivity import Sensitivity, sensitivity
 from segjury.analysis.stability import Stability, case_stability, rater_stability
@@ -122,18 +122,20 @@ def analyze(
         known = ", ".join(scores["method"].unique())
         raise InputError(f"the table has no method {', '.join(unknown)}", f"It has {known}")
     whole = _analysis(scores, rules, settings, reading, details, cases, progress)
+    methods = [name for name in scores["method"].unique() if name in whole.panel.methods]
     groups: dict[str, dict[str, Analysis]] = {}
     notes: list[str] = []
     for column in by:
         groups[column] = {}
+        notes += unplaced(scores, column)
         for value, part in split(scores, column).items():
             progress(f"{column} {value}")
             try:
                 groups[column][value] = _analysis(
-                    part, rules, settings, reading, details, cases, progress
+                    part, rules, settings, reading, details, cases, progress, methods
                 )
             except InputError as error:
-                notes.append(f"{column} {value}: {error}")
+                notes.append(f"{column} {value} is not analysed: {error}")
     return replace(whole, groups=groups, notes=(*whole.notes, *notes))
 
 
@@ -145,14 +147,13 @@ def _analysis(
     details: pd.DataFrame | None,
     cases: pd.DataFrame | None,
     progress: Callable[[str], None],
+    methods: Collection[str] = (),
 ) -> Analysis:
-    given = rules.panel(scores, reading=reading)
+    given = rules.panel(scores, reading=reading, methods=methods)
     first = board(given, rules.ranking)
     panel = _in_order(given, first)
-    others = {
-        name: _in_order(rules.panel(scores, reading=name), first)
-        for name in rules.other_readings(scores, first)
-    }
+    readings, skipped = other_panels(scores, rules, first, methods)
+    others = {name: _in_order(other, first) for name, other in readings.items()}
     rng = np.random.default_rng(settings.seed)
     samples, level = settings.samples, settings.level
     progress("resampling cases")
@@ -185,7 +186,7 @@ def _analysis(
         hard_cases=hard_cases(profiles),
         failures=failed,
         raters=agreement,
-        notes=(*panel.notes, *left_out),
+        notes=(*panel.notes, *skipped, *left_out),
     )
 
 

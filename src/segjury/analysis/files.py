@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,20 @@ from segjury.latex import latex_table
 from segjury.table import write_csv
 
 
-def write_placing(placing: Placing, folder: Path) -> None:
+def write_placings(placings: Sequence[Placing], folder: Path) -> None:
     """Write `leaderboard.csv`, `.json` and `.tex`, those of a part with its name behind."""
-    name = "leaderboard"
-    if placing.part is not None:
-        name += "".join(f"_{_safe(word)}" for word in placing.part)
+    taken: set[str] = set()
+    for placing in placings:
+        words = ["leaderboard", *map(_safe, placing.part or ())]
+        name = "_".join(words)
+        while name in taken:  # two parts may differ in what a file name cannot hold
+            words.append("2")
+            name = "_".join(words)
+        taken.add(name)
+        _write_placing(placing, folder, name)
+
+
+def _write_placing(placing: Placing, folder: Path, name: str) -> None:
     write_csv(placing.board.table(), folder / f"{name}.csv")
     write_text(_readable(_placing(placing)), folder / f"{name}.json")
     write_text(_latex_leaderboard(placing), folder / f"{name}.tex")
@@ -139,7 +149,7 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
     methods, ranks, board = analysis.panel.methods, analysis.stability.overall, analysis.board
     found = [
         latex_table(
-            ["method", "mean rank", "place", f"{ranks.level:.0%} interval", "group"],
+            ["method", "mean rank", "place", f"{100 * ranks.level:g} % interval", "group"],
             [
                 [
                     method,
@@ -172,10 +182,14 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
         )
     for base in (name for name in analysis.settings.baselines if tested and name in methods):
         compared = [tests.against(methods.index(base)) for tests in tested.values()]
-        rows = [[methods[m], *(f"{pairs[m].p:.3f}" for pairs in compared)] for m in compared[0]]
+        rows = [[methods[m], *(_p(pairs[m].p) for pairs in compared)] for m in compared[0]]
         caption = f"Wilcoxon signed-rank p against {base}, Holm within each score{where}"
         found.append(latex_table(["method", *tested], rows, caption=caption))
     return found
+
+
+def _p(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def _medians(analysis: Analysis, method: int) -> list[str]:

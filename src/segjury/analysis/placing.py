@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from segjury.analysis.stability import FEWEST_CASES, Stability, case_stability
 from segjury.errors import InputError
-from segjury.ranking import Leaderboard, Rules, board, notes
+from segjury.ranking import Leaderboard, Panel, Rules, board, notes
 from segjury.table import group_columns
 
 LEVEL = 0.95
@@ -42,13 +42,29 @@ def placings(
     by: Collection[str] = (),
     samples: int = 1000,
     seed: int = 0,
-) -> Iterator[Placing]:
-    """The placing of all cases, then that of each value of the columns named."""
-    parts: list[tuple[tuple[str, str] | None, pd.DataFrame]] = [(None, scores)]
+) -> list[Placing]:
+    """The placing of all cases, then that of each value of the columns named.
+
+    All methods are ranked in every part. What cannot be ranked is noted with the whole.
+    """
+    whole = _placing(None, scores, rules, reading, samples, seed)
+    found, notes_of_parts = [], []
     for column in by:
-        parts += [((column, value), part) for value, part in split(scores, column).items()]
-    for name, part in parts:
-        yield _placing(name, part, rules, reading, samples, seed)
+        notes_of_parts += unplaced(scores, column)
+        for value, part in split(scores, column).items():
+            try:
+                name = (column, value)
+                found.append(_placing(name, part, rules, reading, samples, seed, whole.methods))
+            except InputError as error:
+                notes_of_parts.append(f"{column} {value} is not ranked: {error}")
+    return [replace(whole, notes=(*whole.notes, *notes_of_parts)), *found]
+
+
+def unplaced(scores: pd.DataFrame, column: str) -> list[str]:
+    """A sentence about cases that are in no part."""
+    cases = scores.drop_duplicates("case")
+    without = int((cases[column].astype(str) == "").sum()) if column in cases.columns else 0
+    return [f"{_count(without)} of {len(cases)} in no {column}"] if without else []
 
 
 def split(scores: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
@@ -66,6 +82,19 @@ def split(scores: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     }
 
 
+def other_panels(
+    scores: pd.DataFrame, rules: Rules, shown: Leaderboard, methods: Collection[str] = ()
+) -> tuple[dict[str, Panel], list[str]]:
+    """The panels of the other readings, and a sentence for each that cannot be ranked."""
+    found, skipped = {}, []
+    for name in rules.other_readings(scores, shown):
+        try:
+            found[name] = rules.panel(scores, reading=name, methods=methods)
+        except InputError as error:
+            skipped.append(f"reading {name} is not ranked: {error}")
+    return found, skipped
+
+
 def sureness(placing: Placing) -> dict[str, list[str]]:
     """Columns on the resamples, methods in the order of the leaderboard."""
     if placing.stability is None:
@@ -73,7 +102,9 @@ def sureness(placing: Placing) -> dict[str, list[str]]:
     ranks = placing.stability.overall
     at = [placing.methods.index(str(name)) for name in placing.board.position.index]
     return {
-        f"{ranks.level:.0%} interval": [f"{ranks.low[m]:.3g} to {ranks.high[m]:.3g}" for m in at],
+        f"{100 * ranks.level:g} % interval": [
+            f"{ranks.low[m]:.3g} to {ranks.high[m]:.3g}" for m in at
+        ],
         "group": [ranks.groups[m] for m in at],
     }
 
@@ -85,26 +116,27 @@ def _placing(
     reading: str | None,
     samples: int,
     seed: int,
+    methods: Collection[str] = (),
 ) -> Placing:
-    panel = rules.panel(scores, reading=reading)
+    panel = rules.panel(scores, reading=reading, methods=methods)
     first = board(panel, rules.ranking)
     stability = None
     few = len(panel.cases) < FEWEST_CASES
     if samples and not few and len(panel.methods) > 1:
         rng = np.random.default_rng(seed)
         stability = case_stability(panel, rules.ranking, samples=samples, level=LEVEL, rng=rng)
+    others, skipped = other_panels(scores, rules, first, methods)
     return Placing(
         part=part,
         board=first,
-        others=tuple(
-            rules.leaderboard(scores, reading=name) for name in rules.other_readings(scores, first)
-        ),
+        others=tuple(board(other, rules.ranking) for other in others.values()),
         rules=rules,
         methods=panel.methods,
         stability=stability,
         cases=len(panel.cases),
         notes=(
             *first.notes,
+            *skipped,
             *([TOO_FEW.format(_count(len(panel.cases)))] if samples and few else []),
             *notes(scores, first.reading),
             *rules.remarks.get(first.reading, ()),

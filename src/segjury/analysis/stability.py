@@ -87,7 +87,15 @@ class RankDistribution:
         """Share of the resamples in which the first place goes to others; NaN for one method."""
         if len(self.rank) < 2:
             return float("nan")
-        return 1.0 - float(self.first[self.rank == self.rank.min()].sum())
+        kept = float(self.first[self.rank == self.rank.min()].sum())
+        return max(0.0, round(1.0 - kept, 12))  # shares of shared places do not add up to the digit
+
+    @property
+    def rivals(self) -> Ints:
+        """The first and every method whose order with it the resamples do not settle."""
+        first, tail = self.order[0], (1 - self.level) / 2
+        open_order = settled(self.ahead[:, first]) > settled(np.array(tail))
+        return np.flatnonzero(open_order | (np.arange(len(open_order)) == first))
 
     @property
     def second_ahead(self) -> float:

@@ -19,25 +19,29 @@ def summary(analysis: Analysis) -> list[str]:
     """The sentences of all cases, then those of each part."""
     sentences = []
     for (column, value), part in parts(analysis):
-        found = list(_sentences(part))
-        sentences += found if part is analysis else [f"{column} {value}: {s}" for s in found[:4]]
-    return [*sentences, *(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes)]
+        if part is analysis:
+            sentences += list(_sentences(part))
+        else:
+            sentences += [f"{column} {value}: {said}" for said in _short(part)]
+    return [*sentences, *(f"Note: {note.rstrip('.')}." for note in analysis.notes)]
 
 
 def _sentences(analysis: Analysis) -> Iterator[str]:
     yield _lead(analysis)
     if len(analysis.panel.methods) > 1:
-        cases = len(analysis.panel.cases)
-        if analysis.stability.tells:
-            yield from _sureness(analysis)
-        elif cases > 1:
-            yield f"{cases} cases are too few for resamples to show how sure that order is."
-        else:
-            yield "One case cannot say how sure that order is, and nothing was tested."
+        yield from _sureness(analysis)
         yield from _dependence(analysis)
         yield from _tests(analysis)
     yield from _hard(analysis)
     yield from _agreement(analysis)
+
+
+def _short(analysis: Analysis) -> Iterator[str]:
+    """The order in a part of the cases, how sure it is, and what the tests find."""
+    yield _lead(analysis)
+    if len(analysis.panel.methods) > 1:
+        yield from _sureness(analysis)
+        yield from _tests(analysis)
 
 
 def _lead(analysis: Analysis) -> str:
@@ -55,6 +59,13 @@ def _lead(analysis: Analysis) -> str:
 
 def _sureness(analysis: Analysis) -> Iterator[str]:
     methods, ranks = analysis.panel.methods, analysis.stability.overall
+    cases = len(analysis.panel.cases)
+    if cases == 1:
+        yield "One case cannot say how sure that order is, and nothing was tested."
+        return
+    if not analysis.stability.tells:
+        yield f"{cases} cases are too few for resamples to show how sure that order is."
+        return
     shared = int((ranks.rank == ranks.rank.min()).sum())
     others = "others" if shared == 1 else f"none of these {shared}"
     behind = f", and {methods[1]} is before {methods[0]} in {_percent(ranks.second_ahead)}"
@@ -62,13 +73,14 @@ def _sureness(analysis: Analysis) -> Iterator[str]:
         f"In {analysis.stability.samples} resamples of the cases the first place goes to {others} "
         f"in {_percent(ranks.first_wrong)}{behind if shared == 1 else ''}."
     )
-    tied = [m for m, group in zip(methods, ranks.groups, strict=True) if group.startswith("a")]
+    tied = [methods[m] for m in ranks.rivals]
     if len(tied) == 1:
-        yield f"The resamples settle the first place, pair by pair at {ranks.level:.0%}."
+        yield f"The resamples settle the first place, pair by pair at {100 * ranks.level:g} %."
     elif len(tied) == len(methods):
-        yield f"The resamples do not settle the order of any of the {len(methods)} methods."
+        yield f"The resamples do not settle the order of {methods[0]} with any other method."
     else:
-        yield f"The resamples do not settle the order among {_listed(tied)}."
+        rest = [name for name in tied if name != methods[0]]
+        yield f"The resamples do not settle the order of {methods[0]} with {_listed(rest)}."
     if analysis.with_raters is not None:
         yield _raters(analysis.with_raters, len(analysis.panel.keys))
 
@@ -94,6 +106,8 @@ def _dependence(analysis: Analysis) -> Iterator[str]:
     }.items():
         for variant in found.new_leaders(kind):
             first = [m for m, place in zip(methods, variant.places, strict=True) if place == 1]
+            if len(first) == len(methods):
+                continue  # as when no test is significant: it orders nobody
             yield (
                 f"The first place depends on {words}: with {variant.choice} it goes to "
                 f"{_listed(first)}."
@@ -143,8 +157,7 @@ def _power(tested: Sequence[ScoreTests], alpha: float) -> Iterator[str]:
     yield (
         f"With {fewest.cases} cases the smallest possible p of a signed-rank test is "
         f"{_p(fewest.smallest_p)}, and {_p(fewest.smallest_adjusted)} after Holm over "
-        f"{_count(len(fewest.wilcoxon), 'pair')}: whatever the scores, it cannot tell all pairs "
-        "apart."
+        f"{_count(len(fewest.wilcoxon), 'pair')}: it cannot tell any pair apart."
     )
 
 

@@ -88,7 +88,7 @@ SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resamples.")]
 
 def names(given: str) -> list[str] | None:
     """Names with commas between them; None for none."""
-    names = [name for name in given.split(",") if name]
+    names = [name.strip() for name in given.split(",") if name.strip()]
     if given and not names:
         raise InputError(f"'{given}' names nothing", "Give names with commas, or leave it out")
     return names or None
@@ -96,8 +96,8 @@ def names(given: str) -> list[str] | None:
 
 def directions(higher: list[str] | None, lower: list[str] | None) -> dict[str, Any]:
     """What was said of which values are better."""
-    more = [name for given in higher or [] for name in given.split(",")]
-    less = [name for given in lower or [] for name in given.split(",")]
+    more = [name for given in higher or [] for name in map(str.strip, given.split(","))]
+    less = [name for given in lower or [] for name in map(str.strip, given.split(","))]
     both = set(more) & set(less)
     if both:
         raise InputError(f"--higher and --lower both name {', '.join(both)}", "Choose one")

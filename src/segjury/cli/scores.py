@@ -49,7 +49,7 @@ def rank(
     not told apart by the cases at hand.
     """
     from segjury.analysis import placings
-    from segjury.analysis.files import write_placing
+    from segjury.analysis.files import write_placings
     from segjury.console import print_placing, say, terminal
 
     table = _table(scores, columns, matrix, cohort)
@@ -68,8 +68,7 @@ def rank(
         made = placings(table, rules, reading=reading, by=by or (), samples=bootstrap, seed=seed)
         found = list(made)
     if out is not None:
-        for placing in found:
-            write_placing(placing, out)
+        write_placings(found, out)
     for placing in found:
         print_placing(placing, cohort)
     if out is not None:

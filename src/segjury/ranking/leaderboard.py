@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from segjury.errors import InputError
 from segjury.protocols.ranking import Ranking
 from segjury.ranking.panel import Panel
 from segjury.ranking.schemes import standings
@@ -27,6 +28,7 @@ class Leaderboard:
     mean_rank: pd.Series[float]
     sd_rank: pd.Series[float]
     position: pd.Series[int]
+    metrics: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def table(self) -> pd.DataFrame:
@@ -38,6 +40,12 @@ class Leaderboard:
         }
         for key in self.values.columns:
             name = str(key).replace(" ", "_")
+            clash = {name, f"rank_{name}"} & {"method", *columns}
+            if clash:
+                raise InputError(
+                    f"a leaderboard would have two columns called '{clash.pop()}'",
+                    f"Give the metric {key} another name",
+                )
             columns[name] = self.values[key]
             columns[f"rank_{name}"] = self.ranks[key]
         return pd.DataFrame(columns).rename_axis("method").reset_index()
@@ -59,6 +67,7 @@ def board(scores: Panel, ranking: Ranking) -> Leaderboard:
         mean_rank=mean_rank[order],
         sd_rank=_spread(ranks, found.weights)[order],
         position=pd.Series(found.positions[0].astype(int), index=values.index)[order],
+        metrics=scores.metrics,
         notes=scores.notes,
     )
 

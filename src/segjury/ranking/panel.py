@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -71,39 +71,43 @@ class Panel:
 
 
 def panel(
-    table: pd.DataFrame, directions: Mapping[str, Direction], missing: MissingPolicy
+    table: pd.DataFrame,
+    directions: Mapping[str, Direction],
+    missing: MissingPolicy,
+    methods: Collection[str] = (),
 ) -> Panel:
     """The panel of selected rows (see `selected`), with the policy for what is missing applied.
 
     A case without a value for any method does not count for that score. A value that only some
     methods lack is an error; with `exclude` the case does not count for anybody; with `worst` it
     becomes the metric's worst value, or the worst in the table if that is worse or there is no
-    limit.
+    limit. `methods` are ranked even if the table has no row of them.
     """
-    method, methods = pd.factorize(table["method"])
+    everybody = pd.Index(dict.fromkeys([*methods, *table["method"].unique()]))
+    method = everybody.get_indexer(pd.Index(table["method"]))
     case, cases = pd.factorize(table["case"])
     pairs = pd.MultiIndex.from_arrays([table["metric"], table["structure"]])
     key, names = pd.factorize(pairs)
-    values = np.full((len(names), len(cases), len(methods)), np.nan)
+    values = np.full((len(names), len(cases), len(everybody)), np.nan)
     values[key, case, method] = table["value"].to_numpy(np.float64)
     lost = np.zeros(values.shape, bool)
     lost[key, case, method] = table["status"].isin(LOST).to_numpy()
     metrics = [str(metric) for metric, _structure in names]
+    keys = tuple(m if s == "all" else f"{m} {s}" for m, s in names)
+    for twice in (name for name in keys if keys.count(name) > 1):
+        raise InputError(f"two scores are called '{twice}'", "Rename the metric or the structure")
     whole = Panel(
         reading=str(table["reading"].iloc[0]) if len(table) else "",
-        methods=tuple(map(str, methods)),
+        methods=tuple(map(str, everybody)),
         cases=tuple(map(str, cases)),
-        keys=tuple(m if s == "all" else f"{m} {s}" for m, s in names),
+        keys=keys,
         metrics=tuple(metrics),
         higher=np.array([directions[metric] == "higher" for metric in metrics], dtype=bool),
         values=values,
         lost=lost,
     )
     whole = _complete(whole, missing)
-    found = np.asarray(
-        whole.defined.any(axis=1)
-    )  # undefined for every method and case: it orders nobody
-    if not found.any():
+    if not whole.defined.any():
         raise InputError("no metric has a value that all methods share", "Check the table")
     return whole.of_cases(np.asarray(whole.defined.any(axis=0)))
 
@@ -125,9 +129,7 @@ def _complete(found: Panel, missing: MissingPolicy) -> Panel:
     if missing == "exclude":
         gone = np.asarray(gaps.any(axis=2))
         values = np.where(gone[:, :, None], np.nan, found.values)
-        cases = sorted({found.cases[c] for c in np.flatnonzero(gone.any(axis=0))})
-        said = f"left out for all methods, as some have no value: {_some(cases)}"
-        return replace(found, values=values, notes=(said,))
+        return replace(found, values=values, notes=_left_out(found, gone))
     worst = np.array([_worst(found, k) for k in range(len(found.keys))])
     values = np.where(gaps, worst[:, None, None], found.values)
     counts = gaps.any(axis=0).sum(axis=0)
@@ -146,8 +148,25 @@ def _complete(found: Panel, missing: MissingPolicy) -> Panel:
     return replace(found, values=values, lost=found.lost | gaps, notes=(said,))
 
 
+def _left_out(found: Panel, gone: Bools) -> tuple[str, ...]:
+    """Which cases were left out for all methods, of which scores."""
+    by_cases: dict[tuple[str, str], list[str]] = {}
+    scored = np.asarray(~np.isnan(found.values).all(axis=2))
+    for key, before, absent in zip(found.keys, scored, gone, strict=True):
+        if absent.any():
+            cases = _some([found.cases[c] for c in np.flatnonzero(absent)])
+            rest = ", so that the score does not count" if (absent == before).all() else ""
+            by_cases.setdefault((cases, rest), []).append(key)
+    return tuple(
+        f"left out for all methods, as some have no value of {_some(keys)}: {cases}{rest}"
+        for (cases, rest), keys in by_cases.items()
+    )
+
+
 def _worst(found: Panel, key: int) -> float:
     seen = found.values[key][~np.isnan(found.values[key])]
+    if not seen.size:
+        return np.nan
     worst = float(seen.min() if found.higher[key] else seen.max())
     declared = known_metric(found.metrics[key])
     limit = None if declared is None else declared.worst
@@ -156,5 +175,5 @@ def _worst(found: Panel, key: int) -> float:
     return min(worst, limit) if found.higher[key] else max(worst, limit)
 
 
-def _some(names: list[str]) -> str:
+def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -40,12 +40,18 @@ class Rules:
         return board(self.panel(scores, reading=reading, cohort=cohort), self.ranking)
 
     def panel(
-        self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
+        self,
+        scores: pd.DataFrame,
+        *,
+        reading: str | None = None,
+        cohort: str | None = None,
+        methods: Collection[str] = (),
     ) -> Panel:
-        """The scores that these rules rank."""
+        """The scores that these rules rank; `methods` even where the table has none of theirs."""
         reading = reading or readings(scores)[0]
         table = selected(scores, reading=reading, cohort=cohort, metrics=self.counted(reading))
-        return panel(table, directions(table, self.directions or {}), self.ranking.missing)
+        known = directions(table, self.directions or {})
+        return panel(table, known, self.ranking.missing, methods)
 
     def counted(self, reading: str) -> tuple[str, ...] | None:
         """The metrics that count in a reading, if anybody says."""
@@ -53,12 +59,11 @@ class Rules:
 
     def other_readings(self, scores: pd.DataFrame, shown: Leaderboard) -> list[str]:
         """The other readings that can be ranked: by the protocol's metrics, or by those shown."""
-        usual = tuple(dict.fromkeys(str(key).split(" ", 1)[0] for key in shown.values.columns))
         return [
             name
             for name in readings(scores)
             if name != shown.reading
-            and set(self.counted(name) or usual)
+            and set(self.counted(name) or shown.metrics)
             <= set(scores[scores["reading"] == name]["metric"].unique())
         ]
 

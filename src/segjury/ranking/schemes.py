@@ -87,9 +87,10 @@ def places(mean_rank: Floats) -> Floats:
 
 
 def case_ranks(scores: Floats, lost: Bools, higher: bool, ranking: Ranking) -> Floats:
-    """Ranks on each case, (cases, methods); a lost prediction has the last."""
-    each = ranked(settled(scores, digits=ranking.digits), higher=higher, ties=ranking.ties)
-    return np.where(lost, scores.shape[-1], each)
+    """Ranks on each case, (cases, methods); a lost prediction has the last and moves nobody."""
+    last = -np.inf if higher else np.inf
+    there = np.where(lost, last, settled(scores, digits=ranking.digits))
+    return np.where(lost, scores.shape[-1], ranked(there, higher=higher, ties=ranking.ties))
 
 
 def aggregated(scores: Floats, counts: Floats, aggregate: Aggregate) -> Floats:
