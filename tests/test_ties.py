@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.ties import settled, settled_differences
+from segjury.ties import settled, settled_differences, settled_pairs
 
 ordinary = st.floats(1e-9, 1e20) | st.floats(-1e20, -1e-9) | st.just(0.0)
 anything = st.floats(allow_nan=False, allow_infinity=False)
@@ -101,3 +101,12 @@ def test_a_difference_below_the_twelfth_digit_of_the_largest_score_is_none():
     assert settled_differences(np.array([100.0]), np.array([99.9999])).tolist() == [0.0001]
     assert settled_differences(np.zeros(3), np.zeros(3)).tolist() == [0.0] * 3
     assert settled_differences(np.empty(0), np.empty(0)).size == 0
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.lists(anything | st.just(0.0), min_size=3, max_size=3), min_size=3, max_size=3))
+def test_pairs_are_settled_as_one_by_one(columns):
+    columns = np.array(columns)
+    first, second = np.triu_indices(3, 1)
+    expected = settled_differences(columns[first], columns[second])
+    np.testing.assert_array_equal(settled_pairs(columns, first, second), expected)

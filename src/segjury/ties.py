@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from segjury.volume import Floats
+from segjury.volume import Floats, Ints
 
+NO_DIGITS = -300  # of 0: any other score has more
 POWERS = np.append(10.0 ** np.arange(309.0), np.inf)
 
 SIGNIFICANT_DIGITS = 12
@@ -30,6 +34,16 @@ def settled_differences(first: Floats, second: Floats) -> Floats:
     return _rounded(first - second, _exponent(np.maximum(np.abs(first), np.abs(second))))
 
 
+def settled_pairs(columns: Floats, first: Ints, second: Ints) -> Floats:
+    """The settled differences `columns[first] - columns[second]`; columns are (methods, cases).
+
+    As `settled_differences`, but the digits of each score are counted once and not once per pair.
+    """
+    last_digit = np.where(columns == 0, NO_DIGITS, _exponent(np.abs(columns))).astype(np.int16)
+    exponent = np.maximum(last_digit[first], last_digit[second])
+    return _rounded(columns[first] - columns[second], exponent)
+
+
 def _exponent(sizes: Floats) -> Floats:
     """Power of ten of the last digit that counts; 0 for what has no digits."""
     with np.errstate(divide="ignore"):
@@ -37,15 +51,16 @@ def _exponent(sizes: Floats) -> Floats:
     return np.where(np.isfinite(power), power, SIGNIFICANT_DIGITS - 1.0) - (SIGNIFICANT_DIGITS - 1)
 
 
-def _rounded(values: Floats, exponent: Floats) -> Floats:
+def _rounded(values: Floats, exponent: NDArray[Any]) -> Floats:
     """Multiples of 10**exponent; scaled by a whole power of ten, which is exact to round."""
-    scale = POWERS[np.minimum(np.abs(exponent), len(POWERS) - 1).astype(np.intp)]
-    up, down = np.where(exponent < 0, scale, 1.0), np.where(exponent < 0, 1.0, scale)
+    scale = POWERS[np.minimum(np.abs(exponent), len(POWERS) - 1).astype(np.int16)]
     with np.errstate(over="ignore", invalid="ignore"):
-        rounded = np.asarray(values * up)
-        rounded /= down
-        np.round(rounded, out=rounded)
-        rounded /= up
-        rounded *= down
+        if np.max(exponent, initial=0) <= 0:  # as nearly always: scores below 1e12
+            rounded = np.asarray(values * scale)
+            np.round(rounded, out=rounded)
+            rounded /= scale
+        else:
+            up, down = np.where(exponent < 0, scale, 1.0), np.where(exponent < 0, 1.0, scale)
+            rounded = np.round(values * up / down) / up * down
     finite = np.isfinite(rounded)  # beyond 1e296 nothing is rounded
     return rounded if finite.all() else np.where(finite, rounded, values)

@@ -19,7 +19,7 @@ from segjury.statistics.tests import (
     smallest_p,
 )
 from segjury.statistics.wilcoxon import signed_rank_tests
-from segjury.ties import settled_differences
+from segjury.ties import settled_pairs
 from segjury.volume import Floats, Ints
 
 
@@ -118,7 +118,7 @@ def _pairs(
 ) -> tuple[Pair, ...]:
     """One family of Wilcoxon tests."""
     columns = np.ascontiguousarray(values.T)
-    differences = settled_differences(columns[first], columns[second])
+    differences = settled_pairs(columns, first, second)
     tested = signed_rank_tests(differences)
     adjusted = holm(tested.p)
     middle = median_difference(differences, level=level)

@@ -14,7 +14,7 @@ from segjury.protocols.ranking import Aggregate, Ranking, Ties
 from segjury.ranking.panel import Panel
 from segjury.statistics.tests import holm
 from segjury.statistics.wilcoxon import Method, signed_rank_tests
-from segjury.ties import settled, settled_differences
+from segjury.ties import settled, settled_pairs
 from segjury.volume import Bools, Floats
 
 CELLS_AT_ONCE = 20_000_000  # of resamples x cases x methods, so that memory stays below 1 GB
@@ -145,7 +145,7 @@ def _wins(scores: Floats, counts: Floats, *, higher: bool, alpha: float) -> Floa
     n = scores.shape[1]
     first, second = np.triu_indices(n, 1)
     columns = np.ascontiguousarray(scores.T if higher else -scores.T)
-    differences = settled_differences(columns[first], columns[second])
+    differences = settled_pairs(columns, first, second)
     wins = np.zeros((len(counts), n))
     for sample, drawn in enumerate(counts.astype(int)):
         if not drawn.any():

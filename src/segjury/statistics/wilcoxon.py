@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from segjury.ties import settled_differences
+from segjury.ties import settled_pairs
 from segjury.volume import Floats, Ints
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -84,7 +84,7 @@ def wilcoxon_pairs(
     pairs = np.stack(np.triu_indices(len(columns), 1), axis=1)
     for part in _parts(len(pairs), len(table)):
         i, j = pairs[part].T
-        differences = settled_differences(columns[i], columns[j])
+        differences = settled_pairs(columns, i, j)
         p[i, j] = p[j, i] = wilcoxon(differences, alternative=alternative, method=method)
         if alternative != "two-sided":
             p[j, i] = wilcoxon(-differences, alternative=alternative, method=method)
