@@ -372,6 +372,14 @@ def test_a_metric_cannot_take_a_column_of_the_leaderboard(tmp_path, name):
     assert "two columns called" in done.stderr
 
 
+def test_metrics_may_be_called_as_our_columns_in_an_analysis(tmp_path):
+    names = ("method", "case", "all", "mean", "score")
+    rules = Rules(directions=dict.fromkeys(names, "higher"))
+    write_analysis(analyze(random_table(metrics=names), rules, FEW), tmp_path)
+    found = pd.read_csv(tmp_path / "analysis_signatures.csv")
+    assert [f"signature {name}" for name in names] == found.columns[-5:].tolist()
+
+
 def test_two_scores_of_one_name_are_refused():
     table = random_table(metrics=("vi",)).assign(structure="PORTA")
     other = random_table(metrics=("vi PORTA",))

@@ -205,15 +205,15 @@ def _correlation(analysis: Analysis) -> list[Row]:
 
 
 def _signatures(analysis: Analysis) -> pd.DataFrame:
-    """Standardised scores per case, hardest case first; `score` all is their mean."""
+    """Standardised scores and their mean, a row per case and method, hardest case first."""
     panel, hard = analysis.panel, analysis.hard_cases
-    values = np.concatenate([hard.by_method[None], analysis.signatures])[:, hard.order]
     index = pd.MultiIndex.from_product(
-        [[ALL, *panel.keys], [panel.cases[c] for c in hard.order], panel.methods],
-        names=["score", "case", "method"],
+        [[panel.cases[c] for c in hard.order], panel.methods], names=["case", "method"]
     )
-    table = pd.DataFrame({"signature": values.ravel()}, index=index).dropna()
-    return table.reset_index()
+    scores = zip(panel.keys, analysis.signatures, strict=True)
+    columns = {"mean": hard.by_method} | {f"signature {key}": values for key, values in scores}
+    each = {name: values[hard.order].ravel() for name, values in columns.items()}
+    return pd.DataFrame(each, index=index).reset_index()
 
 
 def _failures(analysis: Analysis) -> list[Row]:
