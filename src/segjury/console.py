@@ -54,7 +54,7 @@ def plain_table(*columns: str) -> Table:
 
 
 def print_placing(placing: Placing, cohort: str | None) -> None:
-    """A leaderboard: the order and how sure it is, then value and rank per metric, then notes."""
+    """A leaderboard: notes, the order and how sure it is, then value and rank per metric."""
     first, others = placing.board, placing.others
     of = _reading(first.reading, cohort)
     of += "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"

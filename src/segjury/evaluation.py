@@ -241,7 +241,7 @@ def _versions() -> dict[str, str]:
 
 def write(evaluation: Evaluation, out: Path) -> None:
     """Write `scores.csv`, `scores.parquet`, `details.csv`, `cases.csv` and `run.json`."""
-    from segjury.table import write_csv, write_scores
+    from segjury.table import write_csv, write_scores, write_text
 
     out.mkdir(parents=True, exist_ok=True)
     write_scores(evaluation.scores, out)
@@ -250,6 +250,4 @@ def write(evaluation: Evaluation, out: Path) -> None:
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
     content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    partial = out / f".run.json.{os.getpid()}"
-    partial.write_text(f"{content}\n", "utf-8")
-    partial.replace(out / "run.json")
+    write_text(content, out / "run.json")

@@ -72,6 +72,14 @@ def _quoting(table: pd.DataFrame) -> Any:
     return csv.QUOTE_NONNUMERIC if loose else csv.QUOTE_MINIMAL
 
 
+def write_text(text: str, path: Path) -> None:
+    """A text file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(f"{text.rstrip()}\n", "utf-8")
+    partial.replace(path)
+
+
 def read_scores(
     path: Path,
     *,

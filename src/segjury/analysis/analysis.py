@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,11 @@ class ScoreAnalysis:
         if len(self.values) < 2:
             return np.full(self.values.shape[1], np.nan)
         return np.asarray(self.values.std(axis=0, ddof=1))
+
+    @cached_property
+    def quartiles(self) -> Floats:
+        """First quartile, median and third quartile of each method over the cases."""
+        return np.quantile(self.values, (0.25, 0.5, 0.75), axis=0)
 
 
 @dataclass(frozen=True)

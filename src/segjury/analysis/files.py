@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from segjury.analysis.analysis import Analysis
 from segjury.analysis.form import as_json, plain
@@ -17,7 +14,7 @@ from segjury.analysis.placing import Placing, sureness
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import ALL, parts, tables
 from segjury.latex import latex_table
-from segjury.table import write_csv
+from segjury.table import write_csv, write_text
 
 
 def write_placings(placings: Sequence[Placing], folder: Path) -> None:
@@ -48,14 +45,6 @@ def write_analysis(analysis: Analysis, folder: Path) -> None:
     write_text(_latex_analysis(analysis), folder / "analysis.tex")
     write_text("".join(f"- {_one_line(s)}\n" for s in summary(analysis)), folder / "summary.md")
     write_text(_readable(as_json(analysis)), folder / "analysis.json")
-
-
-def write_text(text: str, path: Path) -> None:
-    """A text file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(f"{text.rstrip()}\n", "utf-8")
-    partial.replace(path)
 
 
 def _readable(value: Any, depth: int = 3) -> str:
@@ -193,8 +182,5 @@ def _p(p: float) -> str:
 
 
 def _medians(analysis: Analysis, method: int) -> list[str]:
-    cells = []
-    for score in analysis.scores.values():
-        q1, median, q3 = pd.Series(score.values[:, method]).quantile([0.25, 0.5, 0.75])
-        cells.append(f"{median:.4g} ± {q3 - q1:.3g}")
-    return cells
+    quartiles = (score.quartiles[:, method] for score in analysis.scores.values())
+    return [f"{median:.4g} ± {q3 - q1:.3g}" for q1, median, q3 in quartiles]

@@ -133,7 +133,7 @@ def _score(score: ScoreAnalysis, analysis: Analysis) -> dict[str, Any]:
 
 def _values(score: ScoreAnalysis, methods: Sequence[str]) -> dict[str, Any]:
     """What each method reached over the cases."""
-    q1, median, q3 = np.quantile(score.values, (0.25, 0.5, 0.75), axis=0)
+    q1, median, q3 = score.quartiles
     return {
         method: {
             "mean": score.means.estimate[m],

@@ -90,14 +90,15 @@ def score_tests(
     cases, methods = values.shape
     if cases < 2 or methods < 2:
         return None
-    order = np.argsort(mean_ranks(values, higher=higher), kind="stable")
+    ranks = mean_ranks(values, higher=higher)
+    order = np.argsort(ranks, kind="stable")
     omnibus, adjusted = friedman(values), holm_pairs(conover(values))
     first, second = np.triu_indices(methods, 1)
     others = [m for m in range(methods) if m not in baselines]
     return ScoreTests(
         cases=cases,
         friedman=omnibus,
-        mean_ranks=mean_ranks(values, higher=higher),
+        mean_ranks=ranks,
         conover=adjusted,
         wilcoxon=_pairs(values, first, second, higher=higher, level=level),
         cliques=tuple(cliques(order, (adjusted < alpha) & (omnibus.p < alpha))),

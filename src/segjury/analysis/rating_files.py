@@ -9,13 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from segjury.analysis.files import write_text
 from segjury.analysis.form import plain
 from segjury.analysis.ratings import RatedMethod, RatingAgreement, RatingAnalysis, sentences
 from segjury.analysis.tables import ALL
 from segjury.latex import latex_table
 from segjury.statistics.icc import Icc
-from segjury.table import write_csv
+from segjury.table import write_csv, write_text
 
 
 def write_ratings(found: RatingAnalysis, folder: Path) -> None:

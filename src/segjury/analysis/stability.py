@@ -28,10 +28,10 @@ class RankDistribution:
 
     `frequencies` (methods, places) is the share of the resamples in which a method has a place;
     methods that tie share the best of their places. `first` is the share in which it is first, a
-    shared first place divided. The other numbers are of the ranks, in which
-    ties share the mean. `low` and `high` are percentiles. `ahead[i, j]` is the share of the
-    resamples in which i ranks before j, ties counted half. `tau` is Kendall's tau-b between each
-    resample's ranking and that of all cases.
+    shared first place divided. The other numbers are of the ranks, in which ties share the mean.
+    `low` and `high` are percentiles. `ahead[i, j]` is the share of the resamples in which i ranks
+    before j, ties counted half. `tau` is Kendall's tau-b between each resample's ranking and that
+    of all cases.
     """
 
     rank: Floats

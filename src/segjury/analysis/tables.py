@@ -57,7 +57,7 @@ def _values(analysis: Analysis) -> list[Row]:
     """Mean with its interval, SD, median and quartiles of each method in each score."""
     rows = []
     for key, score in analysis.scores.items():
-        q1, median, q3 = np.quantile(score.values, (0.25, 0.5, 0.75), axis=0)
+        q1, median, q3 = score.quartiles
         for m, method in enumerate(analysis.panel.methods):
             rows.append(
                 {
