@@ -266,6 +266,9 @@ def test_too_few_cases_are_told_apart_by_nothing(tmp_path):
     found = analyze(random_table(cases=5), Rules(), FEW)
     assert "5 cases are too few for resamples to show how sure that order is." in summary(found)
     assert all(row["group"] is None for row in as_json(found)["ranking"]["leaderboard"])
+    write_analysis(found, tmp_path / "out")
+    ranks = (tmp_path / "out" / "analysis.tex").read_text().split(r"\end{table}")[0]
+    assert "interval" not in ranks
     random_table(cases=5).to_csv(tmp_path / "s.csv", index=False)
     done = segjury("rank", tmp_path / "s.csv")
     assert "too few for resamples" in done.stdout

@@ -135,23 +135,9 @@ def _latex_analysis(analysis: Analysis) -> str:
 
 def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
     where = "" if column == ALL else f", {column} {value}"
-    methods, ranks, board = analysis.panel.methods, analysis.stability.overall, analysis.board
+    methods = analysis.panel.methods
     found = [
-        latex_table(
-            ["method", "mean rank", "place", f"{100 * ranks.level:g} % interval", "group"],
-            [
-                [
-                    method,
-                    f"{board.mean_rank[method]:.2f} ± {board.sd_rank[method]:.2f}",
-                    str(board.position[method]),
-                    f"{ranks.low[m]:g} to {ranks.high[m]:g}",
-                    ranks.groups[m],
-                ]
-                for m, method in enumerate(methods)
-            ],
-            caption=f"Ranks{where}, {len(analysis.panel.cases)} cases, "
-            f"{analysis.stability.samples} resamples",
-        ),
+        _latex_ranks(analysis, where),
         latex_table(
             ["method", *analysis.scores],
             [[method, *_medians(analysis, m)] for m, method in enumerate(methods)],
@@ -175,6 +161,25 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
         caption = f"Wilcoxon signed-rank p against {base}, Holm within each score{where}"
         found.append(latex_table(["method", *tested], rows, caption=caption))
     return found
+
+
+def _latex_ranks(analysis: Analysis, where: str) -> str:
+    """The order, with intervals and groups where there are cases enough for them."""
+    board, stability = analysis.board, analysis.stability
+    ranks, tells = stability.overall, stability.tells
+    sure = [f"{100 * ranks.level:g} % interval", "group"] if tells else []
+    rows = [
+        [
+            method,
+            f"{board.mean_rank[method]:.2f} ± {board.sd_rank[method]:.2f}",
+            str(board.position[method]),
+            *([f"{ranks.low[m]:g} to {ranks.high[m]:g}", ranks.groups[m]] if tells else []),
+        ]
+        for m, method in enumerate(analysis.panel.methods)
+    ]
+    caption = f"Ranks{where}, {len(analysis.panel.cases)} cases"
+    caption += f", {stability.samples} resamples" if tells else ""
+    return latex_table(["method", "mean rank", "place", *sure], rows, caption=caption)
 
 
 def _p(p: float) -> str:
