@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from segjury.figures.style import plain
@@ -15,7 +16,8 @@ from segjury.figures.style import plain
 class Illustration:
     """A figure, its file name (made safe on saving), title, reading help and text for the blind.
 
-    `inline` says what a page shows: vectors (`svg`), or pixels (`png`) for pictures of images.
+    `data` is the table of what is drawn, `label` tells it from others of its kind. `inline` says
+    what a page shows: vectors (`svg`), or pixels (`png`) for pictures of images.
     """
 
     figure: Figure
@@ -24,6 +26,8 @@ class Illustration:
     caption: str
     alt: str
     inline: Literal["svg", "png"] = "svg"
+    data: pd.DataFrame | None = None
+    label: str = ""
 
 
 def case_illustration(

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 COLUMN_WIDTH_IN = 3.5  # one column of a two-column paper
@@ -32,6 +33,15 @@ COLOURS = (
     "#117733", "#ee6677", "#66ccee", "#aa4499", "#8c510a",
     "#44aa99", "#b2182b", "#6a8f00", "#7f7fff", "#999999",
 )  # fmt: skip
+# light to dark, and two hues apart in lightness and for all kinds of colour vision
+SEQUENTIAL = LinearSegmentedColormap.from_list(
+    "segjury_sequential", ["#ffffff", "#cfe1ee", "#7fb2d4", "#2f7eb5", "#0b4a6f"]
+)
+DIVERGING = LinearSegmentedColormap.from_list(
+    "segjury_diverging", ["#b2530b", "#f0b27a", "#f7f7f7", "#8fc1e3", "#0b4a6f"]
+)
+NOTHING = "#e6e9ec"  # a cell without a value
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 
 STYLE: dict[Any, Any] = {

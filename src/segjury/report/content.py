@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from segjury.figures.columns import Column, columns, score_key
 from segjury.figures.notation import metric_direction
 from segjury.figures.style import plain
 from segjury.protocols.ranking import in_words
@@ -18,15 +19,11 @@ from segjury.report.summary import summary
 from segjury.report.tables import (
     Board,
     Breakdown,
-    Column,
     Comparison,
     board,
     breakdowns,
-    columns,
     comparison,
 )
-
-_DEFAULTS = {"unit": "", "detail": "", "cohort": "", "status": "ok", "structure": "all"}
 
 
 @dataclass(frozen=True)
@@ -48,16 +45,8 @@ class Content:
     gaps: tuple[Gap, ...]
 
 
-def completed(scores: pd.DataFrame) -> pd.DataFrame:
-    """The table with the columns that another tool may have left out."""
-    table = scores.copy()
-    for name, default in {**_DEFAULTS, "reading": "given"}.items():
-        table[name] = table[name].fillna(default) if name in table.columns else default
-    return table.astype({"method": str, "case": str, "value": float})
-
-
 def content(scores: pd.DataFrame, rules: Rules) -> Content:
-    """Rank the methods in every reading and cohort, and put it in words; see `completed`."""
+    """Rank the methods in every reading and cohort, and put it in words."""
     rank = rules.leaderboard
     main = rank(scores)
     others = [rank(scores, reading=name) for name in rules.other_readings(scores, main)]
@@ -136,7 +125,7 @@ def _beside(
     rows = scores[scores["reading"] == main.reading]
     pairs = rows[["metric", "structure"]].drop_duplicates().itertuples(index=False)
     whole = set(rows[rows["structure"] == "all"]["metric"])
-    keys = [m if s == "all" else f"{m} {s}" for m, s in pairs if s == "all" or m not in whole]
+    keys = [score_key(m, s) for m, s in pairs if s == "all" or m not in whole]
     return columns(scores, [key for key in keys if key not in main.ranks.columns], directions)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from segjury.figures.boxes import metric_boxes
+from segjury.figures.columns import Column
 from segjury.figures.illustration import Illustration
 from segjury.figures.notation import metric_title, number
 from segjury.figures.style import plain
 from segjury.ranking import Rules
 from segjury.report.content import Content
-from segjury.report.tables import Column
 
 
 def plots(

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from segjury.figures.columns import Column
 from segjury.figures.notation import number, unit
 from segjury.figures.style import plain
 from segjury.metrics import METRICS
-from segjury.report.tables import Column
 
 _PRIVATE = {"host", "hostname", "node", "user", "username"}
 _LINK = re.compile(r"https?://[^\s<>\"']+")

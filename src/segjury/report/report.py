@@ -17,9 +17,10 @@ from markupsafe import Markup
 from segjury.figures.illustration import Illustration
 from segjury.figures.marks import MARK_PATHS
 from segjury.figures.save import save_figure, slug, write_whole
+from segjury.figures.study import completed
 from segjury.figures.style import method_colours, method_markers, plain
 from segjury.ranking import Rules
-from segjury.report.content import Content, completed, content
+from segjury.report.content import Content, content
 from segjury.report.gaps import LISTED
 from segjury.report.plots import plots
 from segjury.report.protocol import definitions, protocol, provenance

@@ -9,32 +9,12 @@ from itertools import groupby
 
 import pandas as pd
 
-from segjury.figures.notation import decimals, metric_direction, metric_title, metric_unit
+from segjury.figures.columns import Column, column, columns
 from segjury.figures.notation import number as write_number
 from segjury.figures.notation import rank as write_rank
 from segjury.figures.style import plain
 from segjury.protocols.ranking import Aggregate, in_words
 from segjury.ranking import Leaderboard, over_cases
-
-_ARROWS = {"higher": "↑", "lower": "↓"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """One ranked score: a metric of a structure."""
-
-    key: str
-    metric: str
-    structure: str
-    title: str
-    direction: str
-    unit: str
-    digits: int
-
-    @property
-    def arrow(self) -> str:
-        """Which way is better, as a sign."""
-        return _ARROWS.get(self.direction, "")
 
 
 @dataclass(frozen=True)
@@ -88,33 +68,6 @@ class Board:
     def deep(self) -> bool:
         """Whether a second line of headings is needed, for the structures."""
         return any(column.structure != "all" for column in self.columns)
-
-
-def columns(
-    scores: pd.DataFrame, keys: Sequence[str], directions: Mapping[str, str]
-) -> tuple[Column, ...]:
-    """The columns of a leaderboard, from its keys such as `dsc` or `vi PORTA`."""
-    pairs = scores[["metric", "structure"]].drop_duplicates()
-    known = {
-        metric if structure == "all" else f"{metric} {structure}": (metric, structure)
-        for metric, structure in pairs.itertuples(index=False)
-    }
-    return tuple(_column(scores, key, *known.get(key, (key, "all")), directions) for key in keys)
-
-
-def _column(
-    scores: pd.DataFrame, key: str, metric: str, structure: str, directions: Mapping[str, str]
-) -> Column:
-    rows = scores[scores["metric"] == metric]
-    return Column(
-        key=key,
-        metric=metric,
-        structure=structure,
-        title=plain(metric_title(metric)),
-        direction=directions.get(metric, metric_direction(metric)),
-        unit=plain(metric_unit(metric, rows["unit"])),
-        digits=decimals(metric, rows["value"].astype(float)),
-    )
 
 
 def board(
@@ -252,7 +205,7 @@ def _breakdown(
     aggregate: Aggregate,
     directions: Mapping[str, str],
 ) -> Breakdown:
-    column = _column(part, metric, metric, "all", directions)
+    about = column(part, metric, metric, "all", directions)
     values = part.pivot_table(
         index="structure",
         columns="method",
@@ -260,16 +213,16 @@ def _breakdown(
         aggfunc=over_cases(aggregate),
         sort=False,
     ).reindex(columns=list(methods))
-    best = values.max(axis=1) if column.direction == "higher" else values.min(axis=1)
+    best = values.max(axis=1) if about.direction == "higher" else values.min(axis=1)
     rows = tuple(
         (
             plain(structure),
             tuple(
-                (write_number(float(value), column.digits), value == best[structure])
+                (write_number(float(value), about.digits), value == best[structure])
                 for value in line
             ),
         )
         for structure, line in zip(values.index, values.to_numpy(), strict=True)
     )
-    unit = f", {column.unit}" if column.unit else ""
-    return Breakdown(f"{column.title}{unit}: {in_words(aggregate)} over the cases", methods, rows)
+    unit = f", {about.unit}" if about.unit else ""
+    return Breakdown(f"{about.title}{unit}: {in_words(aggregate)} over the cases", methods, rows)
