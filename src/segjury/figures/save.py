@@ -11,11 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from segjury.figures.style import styled
+from segjury.figures.svg import slim
 
 Format = Literal["svg", "png", "pdf"]
+PNG_DPI = 200
 FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 
 # what would carry the time or the version of matplotlib into the file
@@ -27,11 +32,21 @@ _METADATA: dict[Format, dict[str, Any]] = {
 
 
 def figure_bytes(figure: Figure, form: Format) -> bytes:
-    """The figure as a file of the given format."""
+    """The figure, laid out already, as a file of the given format.
+
+    The canvases are called themselves: `savefig` would draw everything twice.
+    """
     buffer = io.BytesIO()
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
-        figure.savefig(buffer, format=form, metadata=_METADATA[form])
+        if form == "svg":
+            FigureCanvasSVG(figure).print_svg(buffer, metadata=_METADATA[form])  # type: ignore[no-untyped-call]
+            return slim(buffer.getvalue().decode()).encode()
+        if form == "pdf":
+            FigureCanvasPdf(figure).print_pdf(buffer, metadata=_METADATA[form])  # type: ignore[no-untyped-call]
+        else:
+            figure.set_dpi(PNG_DPI)
+            FigureCanvasAgg(figure).print_png(buffer, metadata=_METADATA[form])  # type: ignore[no-untyped-call]
     return buffer.getvalue()
 
 
