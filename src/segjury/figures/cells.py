@@ -50,15 +50,18 @@ def draw_cells(
     axes.tick_params(length=0)
     if text is not None and text_size >= SMALLEST_TEXT:
         for row, column in np.ndindex(values.shape):
+            if not (words := text(row, column)):
+                continue
             axes.text(
                 column,
                 row,
-                text(row, column),
+                words,
                 ha="center",
                 va="center",
                 fontsize=text_size,
                 color=ink_on(mesh, float(values[row, column])),
                 parse_math=False,
+                in_layout=False,  # it lies within its cell, and measuring it takes time
             )
     return mesh
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -10,12 +11,16 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import offset_copy
 
 from segjury.figures.study import Study
-from segjury.figures.style import COLUMN_WIDTH_IN, INK, frozen_layout, plain, wrapped
+from segjury.figures.style import COLUMN_WIDTH_IN, INK, MUTED, frozen_layout, plain, wrapped
 
 _ROW_IN = 0.17  # a row with a name of one line, and what each line more takes
 _LINE_IN = 0.1
 NAME_WIDTH = 24  # characters of a name on a line
 _CHARACTER_IN = 0.052
+_TITLE_CHARACTER_IN = 0.079
+_TITLE_LINE_IN = 0.14
+_SMALL_PRINT = 5.5  # points
+_SMALL_CHARACTER_IN = 0.043
 
 
 def sheet(width_in: float, height_in: float) -> Figure:
@@ -24,11 +29,30 @@ def sheet(width_in: float, height_in: float) -> Figure:
 
 
 def finished(figure: Figure, title: str) -> Figure:
-    """The figure with its title, laid out for good."""
+    """The figure with its title, laid out for good; for a long title it grows by its lines."""
+    width_in, height_in = figure.get_size_inches()
+    lines = textwrap.wrap(plain(title), int((width_in - 0.1) / _TITLE_CHARACTER_IN))
+    figure.set_size_inches(width_in, height_in + _TITLE_LINE_IN * max(0, len(lines) - 1))
     figure.suptitle(
-        plain(title), x=0.012, ha="left", fontsize=8, fontweight="bold", parse_math=False
+        "\n".join(lines), x=0.012, ha="left", fontsize=8, fontweight="bold", parse_math=False
     )
     return frozen_layout(figure)
+
+
+def note(figure: Figure, text: str) -> None:
+    """Write small print under the figure, wrapped to its width; the figure grows by its lines."""
+    width_in, height_in = figure.get_size_inches()
+    characters = int((width_in - 0.1) / _SMALL_CHARACTER_IN)
+    lines = textwrap.wrap(plain(text), characters, break_on_hyphens=False)
+    figure.set_size_inches(width_in, height_in + _LINE_IN * len(lines))
+    figure.supxlabel(
+        "\n".join(lines),
+        x=0.012,
+        ha="left",
+        fontsize=_SMALL_PRINT,
+        color=MUTED,
+        parse_math=False,
+    )
 
 
 def width_of_names(methods: Sequence[str]) -> float:

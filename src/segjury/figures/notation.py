@@ -57,6 +57,11 @@ def rank(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else NONE
 
 
+def plural(count: int, noun: str) -> str:
+    """A number of things: `1 pair`, `15 pairs`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def unit(text: str) -> str:
     """A unit as it is printed."""
     return _UNITS.get(text, text)

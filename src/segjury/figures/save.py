@@ -7,20 +7,23 @@ import os
 import re
 import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from segjury.figures.palette import indexed_png
 from segjury.figures.style import styled
 from segjury.figures.svg import slim
 
 Format = Literal["svg", "png", "pdf"]
 PNG_DPI = 200
+VECTOR_DPI = 150  # of what is pixels in vector files
 FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 
 # what would carry the time or the version of matplotlib into the file
@@ -34,20 +37,42 @@ _METADATA: dict[Format, dict[str, Any]] = {
 def figure_bytes(figure: Figure, form: Format) -> bytes:
     """The figure, laid out already, as a file of the given format.
 
-    The canvases are called themselves: `savefig` would draw everything twice.
+    The canvases are called themselves: `savefig` would draw everything twice. They change the
+    figure's resolution, at which parts of it may be pixels in vector files too.
     """
-    buffer = io.BytesIO()
+    before = figure.get_dpi()
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
-        if form == "svg":
-            FigureCanvasSVG(figure).print_svg(buffer, metadata=_METADATA[form])  # type: ignore[no-untyped-call]
-            return slim(buffer.getvalue().decode()).encode()
-        if form == "pdf":
-            FigureCanvasPdf(figure).print_pdf(buffer, metadata=_METADATA[form])  # type: ignore[no-untyped-call]
-        else:
-            figure.set_dpi(PNG_DPI)
-            FigureCanvasAgg(figure).print_png(buffer, metadata=_METADATA[form])  # type: ignore[no-untyped-call]
+        figure.set_dpi(VECTOR_DPI if form != "png" else PNG_DPI)
+        found = _WRITERS[form](figure)
+    figure.set_dpi(before)
+    return found
+
+
+def _svg(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    FigureCanvasSVG(figure).print_svg(buffer, metadata=_METADATA["svg"])
+    return slim(buffer.getvalue().decode()).encode()
+
+
+def _pdf(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    FigureCanvasPdf(figure).print_pdf(buffer, metadata=_METADATA["pdf"])
     return buffer.getvalue()
+
+
+def _png(figure: Figure) -> bytes:
+    canvas = FigureCanvasAgg(figure)
+    if any(axes.images for axes in figure.axes):
+        canvas.draw()
+        pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+        return indexed_png(np.ascontiguousarray(pixels), PNG_DPI)
+    buffer = io.BytesIO()
+    canvas.print_png(buffer, metadata=_METADATA["png"])
+    return buffer.getvalue()
+
+
+_WRITERS: dict[Format, Callable[[Figure], bytes]] = {"svg": _svg, "png": _png, "pdf": _pdf}
 
 
 def save_figure(

@@ -18,6 +18,8 @@ import matplotlib as mpl
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from segjury.figures.fonts import families
+
 COLUMN_WIDTH_IN = 3.5  # one column of a two-column paper
 PAGE_WIDTH_IN = 7.2  # both columns
 
@@ -45,7 +47,6 @@ NOTHING = "#e6e9ec"  # a cell without a value
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 
 STYLE: dict[Any, Any] = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so figures look alike everywhere
     "font.size": 7.0,
     "axes.titlesize": 8.0,
     "axes.labelsize": 7.0,
@@ -83,6 +84,7 @@ def styled() -> Iterator[None]:
     with mpl.rc_context():
         mpl.rcdefaults()  # a user's own matplotlibrc changes nothing here
         mpl.rcParams.update(STYLE)
+        mpl.rcParams["font.family"] = list(families())  # so that figures look alike everywhere
         yield
 
 

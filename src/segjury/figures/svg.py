@@ -1,86 +1,175 @@
 """Smaller SVG files: the same picture without what no viewer needs.
 
 matplotlib repeats clip path and style with every dot, names every group and writes six digits after
-the point. A page with a hundred figures is a third as large without that. Only tags are touched,
-never the text between them.
+the point. Here each style is written once, as a class. Only tags are touched, never the text
+between them.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-# matplotlib escapes < and > in texts and attributes, so this is a tag and nothing else
-_TAG = re.compile(r"<[^<>]*>")
 _HEAD = re.compile(r"<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
-_NUMBERS = re.compile(r' (d|x|y|width|height|transform|points)="([^"]*)"')
-_LONG = re.compile(r"(-?\d+)\.(\d{3,})")
-_NO_TURN = re.compile(r' transform="rotate\(-?0 [^"]*\)"')
-_GROUP_NAME = re.compile(r'(<g) id="[^"]*"')
-_FAMILY = re.compile(r"font-family: 'DejaVu Sans'; ")
-_DOT = (
-    r'<g clip-path="(?P<clip>[^"]*)">'
-    r'<use xlink:href="(?P<mark>[^"]*)" x="[^"]*" y="[^"]*" style="(?P<style>[^"]*)"/></g>'
+# matplotlib escapes < and > in texts and attributes, so this is a tag and nothing else
+_TAGS = re.compile(r"(<[^<>]*>)")
+_ATTRIBUTE = re.compile(r'([\w:-]+)="([^"]*)"')
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+_STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+_RUN = re.compile(
+    r"<g class='(?P<look>\w+)'>(?:<use[^>]*/>)+</g>"
+    r"(?:<g class='(?P=look)'>(?:<use[^>]*/>)+</g>)+"
 )
-_DOTS = re.compile(
-    _DOT + r'(?:<g clip-path="(?P=clip)"><use xlink:href="(?P=mark)" x="[^"]*" y="[^"]*" '
-    r'style="(?P=style)"/></g>)+'
-)
-_MARKS = re.compile(
-    r'<use xlink:href="(?P<mark>[^"]*)" x="[^"]*" y="[^"]*" style="(?P<style>[^"]*)"/>'
-    r'(?:<use xlink:href="(?P=mark)" x="[^"]*" y="[^"]*" style="(?P=style)"/>)+'
-)
-_SPLINES = re.compile(r' d="M( -?[\d.]+){2}( C( -?[\d.]+){6}){8} z"')  # eight, as of a round marker
-_ROUNDING = 0.03  # of points with two digits
-_PLACE = re.compile(r' x="([^"]*)" y="([^"]*)"')
+_MEASURES = ("x", "y", "width", "height", "transform", "points")
 # Verdana and Geneva are as wide as DejaVu Sans, which few computers have
-_FONT = "text{font-family:'DejaVu Sans',Verdana,Geneva,sans-serif}"
+_FONTS = "'DejaVu Sans',Verdana,Geneva,sans-serif"
+_STYLE = "*{stroke-linejoin:round;stroke-linecap:butt}text{font-family:" + _FONTS + "}"
+_ROUNDING = 0.03  # of points with two digits
 
 
 def slim(svg: str) -> str:
     """The drawing in fewer bytes, to a hundredth of a point."""
-    text = _HEAD.sub("", svg)
-    text = _TAG.sub(lambda tag: _slim_tag(tag.group()), text)
-    text = re.sub(r">\s+<", "><", text)
-    text = _DOTS.sub(_grouped_dots, text)
-    text = _MARKS.sub(_grouped_marks, text)
-    return text.replace("</style>", f"{_FONT}</style>", 1)
+    sheet = _Sheet()
+    body = "".join(sheet.written(_HEAD.sub("", svg)))
+    body = _RUN.sub(_one_group, body)
+    return body.replace("<style></style>", f"<style>{_STYLE}{sheet.rules()}</style>", 1)
 
 
-def _slim_tag(tag: str) -> str:
-    tag = _NO_TURN.sub("", _GROUP_NAME.sub(r"\1", _FAMILY.sub("", tag)))
-    return _SPLINES.sub(_two_arcs, _NUMBERS.sub(_short_numbers, tag))
+@dataclass
+class _Sheet:
+    """The styles and names met so far, each with its short name."""
+
+    looks: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def written(self, svg: str) -> Iterator[str]:
+        """The tags and texts of the drawing."""
+        dropped: list[bool] = []  # of the groups that are open
+        reading = False
+        for piece in _TAGS.split(svg):
+            if not piece.startswith("<"):
+                yield piece if reading else ""
+                continue
+            if piece.startswith("<text"):
+                reading = True
+            if piece.startswith("</g"):
+                yield "" if dropped.pop() else piece
+                continue
+            tag = self._tag(piece)
+            if tag == "<g>" or (piece.startswith("<g") and not piece.endswith("/>")):
+                dropped.append(tag == "<g>")
+            yield "" if tag in ("<g>", "<g/>") else tag
+            if piece.startswith(("</text", "</style")):
+                reading = False
+
+    def rules(self) -> str:
+        """The styles as CSS."""
+        return "".join(f".{name}{{{look}}}" for look, name in self.looks.items())
+
+    def _tag(self, tag: str) -> str:
+        name, _, rest = tag[1:-1].partition(" ")
+        if tag.startswith(("</", "<?", "<!")):
+            return tag
+        if name == "style":
+            return "<style>"
+        given = dict(_ATTRIBUTE.findall(rest))
+        if name == "g":
+            given.pop("id", None)
+        look = self._look(given)
+        kept = [
+            _attribute(key, self._value(key, value))
+            for key, value in given.items()
+            if not value.startswith("rotate(-0 ")
+        ]
+        end = "/>" if tag.endswith("/>") else ">"
+        return f"<{' '.join([name, *kept, *look])}{end}"
+
+    def _look(self, given: dict[str, str]) -> list[str]:
+        """Style and clip path, taken out of the attributes, as a class."""
+        parts = []
+        if "clip-path" in given:
+            parts.append(f"clip-path:{self._renamed(given.pop('clip-path'))}")
+        parts += [
+            re.sub(r"\s*:\s*", ":", part.strip())
+            for part in given.pop("style", "").split(";")
+            if part.strip() and not part.strip().startswith("font-family")
+        ]
+        if not parts:
+            return []
+        look = ";".join(re.sub(r"(font:[^']*)'.*", rf"\1{_FONTS}", part) for part in parts)
+        return [_attribute("class", self.looks.setdefault(look, f"c{len(self.looks)}"))]
+
+    def _value(self, key: str, value: str) -> str:
+        if key == "d":
+            return _path(value)
+        if key in _MEASURES:
+            return _rounded(value)
+        return self._renamed(value) if key in ("id", "xlink:href") and len(value) < 40 else value
+
+    def _renamed(self, text: str) -> str:
+        """References with short names: `url(#p1)`, `#m2`."""
+        return re.sub(
+            r"\b([pm])[0-9a-f]{10}\b",
+            lambda found: self.names.setdefault(
+                found.group(), f"{found.group(1)}{len(self.names)}"
+            ),
+            text,
+        )
 
 
-def _short_numbers(attribute: re.Match[str]) -> str:
-    name, value = attribute.groups()
-    short = _LONG.sub(lambda number: f"{round(float(number.group()), 2):g}", value)
-    return f' {name}="{" ".join(short.split())}"'
+def _attribute(name: str, value: str) -> str:
+    """In single quotes, so that a page can hold the drawing in double ones."""
+    return f"{name}='{value}'" if "'" not in value else f'{name}="{value}"'
 
 
-def _two_arcs(splines: re.Match[str]) -> str:
-    """A circle as such; any other closed curve as it is."""
-    numbers = [float(n) for n in re.findall(r"-?[\d.]+", splines.group())]
-    points = list(zip(numbers[::2], numbers[1::2], strict=True))
-    (x, y), r = points[0], points[6][0] - points[0][0]
-    circle = [(x + r, y - r), (x, y - 2 * r), (x - r, y - r), (x, y)]  # after every second spline
-    apart = [math.dist(end, wanted) for end, wanted in zip(points[6::6], circle, strict=True)]
-    if max(apart) > _ROUNDING:
-        return splines.group()
-    across = f"A {r:g} {r:g} 0 1 0 {x:g}"
-    return f' d="M {x:g} {y:g} {across} {y - 2 * r:g} {across} {y:g} z"'
+def _rounded(text: str) -> str:
+    return _NUMBER.sub(lambda found: _number(float(found.group())), text)
 
 
-def _grouped_dots(run: re.Match[str]) -> str:
-    """Dots of one look within one frame, as one group."""
-    return f'<g clip-path="{run["clip"]}" style="{run["style"]}">{_uses(run)}</g>'
+def _number(value: float) -> str:
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
-def _grouped_marks(run: re.Match[str]) -> str:
-    return f'<g style="{run["style"]}">{_uses(run)}</g>'
+def _path(text: str) -> str:
+    """A path in short: circles as arcs, level and upright lines by one number."""
+    steps = [
+        (letter, [round(float(n), 2) for n in _NUMBER.findall(numbers)])
+        for letter, numbers in _STEP.findall(text)
+    ]
+    circle = _circle(steps)
+    if circle:
+        return circle
+    written, at = [], (math.nan, math.nan)
+    for letter, numbers in steps:
+        if letter == "L" and numbers[1] == at[1]:
+            written.append(f"H{_number(numbers[0])}")
+        elif letter == "L" and numbers[0] == at[0]:
+            written.append(f"V{_number(numbers[1])}")
+        else:
+            written.append(letter + " ".join(map(_number, numbers)))
+        at = (numbers[-2], numbers[-1]) if numbers else (math.nan, math.nan)
+    return "".join(written)
 
 
-def _uses(run: re.Match[str]) -> str:
-    return "".join(
-        f'<use xlink:href="{run["mark"]}" x="{x}" y="{y}"/>' for x, y in _PLACE.findall(run.group())
-    )
+def _circle(steps: list[tuple[str, list[float]]]) -> str:
+    """The eight curves of a round marker as two arcs; nothing for any other path."""
+    if [letter for letter, _ in steps] != ["M", *"CCCCCCCC", "z"]:
+        return ""
+    (x, y), ends = steps[0][1], [numbers[-2:] for _, numbers in steps[1:-1]]
+    r = ends[1][0] - x
+    quarters = [(x + r, y - r), (x, y - 2 * r), (x - r, y - r), (x, y)]
+    if (
+        max(math.dist(end, place) for end, place in zip(ends[1::2], quarters, strict=True))
+        > _ROUNDING
+    ):
+        return ""
+    across = f"A{_number(r)} {_number(r)} 0 1 0 {_number(x)} "
+    return f"M{_number(x)} {_number(y)}{across}{_number(y - 2 * r)}{across}{_number(y)}z"
+
+
+def _one_group(run: re.Match[str]) -> str:
+    """Marks within one frame, as one group."""
+    return run.group().replace(f"</g><g class='{run['look']}'>", "")

@@ -1,0 +1,93 @@
+"""Figures as files: smaller than matplotlib writes them, and the same picture."""
+
+from __future__ import annotations
+
+import io
+import re
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont
+from matplotlib.patches import Circle, Ellipse, Patch
+from matplotlib.textpath import TextPath
+
+from segjury.figures.blobs import blob
+from segjury.figures.fonts import families
+from segjury.figures.save import figure_bytes
+from segjury.figures.style import styled
+from segjury.figures.svg import slim
+from tests.score_tables import ODD_NAMES, make_scores
+
+
+def elements(svg: str, tag: str) -> list[ElementTree.Element]:
+    root = ElementTree.fromstring(svg)  # noqa: S314  (a file made here)
+    return list(root.iter(f"{{http://www.w3.org/2000/svg}}{tag}"))
+
+
+def test_smaller_vector_files_hold_the_same_texts_and_marks() -> None:
+    figure = blob(make_scores(ODD_NAMES[:4], 8, ("corrected",), ("dsc",)))
+    buffer = io.StringIO()
+    with styled():
+        FigureCanvasSVG(figure).print_svg(buffer)
+    before, after = buffer.getvalue(), slim(buffer.getvalue())
+    assert len(after) < 0.4 * len(before)
+    for tag in ("text", "use", "path"):
+        assert len(elements(after, tag)) == len(elements(before, tag))
+    said = [["".join(text.itertext()) for text in elements(svg, "text")] for svg in (before, after)]
+    assert said[0] == said[1]
+    assert "$x_1$ & $" in said[1]
+    for old, new in zip(elements(before, "text"), elements(after, "text"), strict=True):
+        assert float(new.get("x", "nan")) == pytest.approx(float(old.get("x", "nan")), abs=0.006)
+        assert float(new.get("y", "nan")) == pytest.approx(float(old.get("y", "nan")), abs=0.006)
+
+
+def test_styles_clips_and_turns_are_kept_as_classes() -> None:
+    drawing = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+        '<defs><style type="text/css">*{stroke-linejoin: round}</style></defs>'
+        '<g id="a"><g id="empty"/><path d="M 1 2 \nL 3 2 \nL 3 4.00123 \nz" '
+        'clip-path="url(#p0123456789)" style="fill: none; stroke: #ff0000"/></g>'
+        '<g id="b"><text style="font-size: 7px; font-family: \'X\'; fill: #000000" x="1.23456" '
+        'y="2" transform="rotate(-90 1.23456 2)">  d="1.23456" &lt;g&gt; </text></g></svg>'
+    )
+    small = slim(drawing)
+    assert "<path d='M1 2H3V4z' class='c0'/>" in small
+    assert ".c0{clip-path:url(#p0);fill:none;stroke:#ff0000}" in small
+    assert "<text x='1.23' y='2' transform='rotate(-90 1.23 2)' class='c1'>" in small
+    assert '>  d="1.23456" &lt;g&gt; </text>' in small
+    assert "<g" not in small
+
+
+def test_circles_are_arcs_and_other_curves_are_not() -> None:
+    def drawn(patch: Patch) -> str:
+        figure = Figure(figsize=(1, 1))
+        figure.add_artist(patch)
+        return figure_bytes(figure, "svg").decode()
+
+    circle = drawn(Circle((36, 36), 10, transform=None))
+    (arc,) = re.findall(r"d='(M[^']*A[^']*)'", circle)
+    assert arc == "M36 46A10 10 0 1 0 36 26A10 10 0 1 0 36 46z"
+    ellipse = drawn(Ellipse((36, 36), 20, 10, transform=None))
+    assert "A" not in "".join(re.findall(r" d='([^']*)'", ellipse))
+    assert "C" in ellipse
+
+
+def test_the_resolution_of_a_figure_is_the_same_after_saving() -> None:
+    figure = Figure(figsize=(1, 1), dpi=100)
+    files = [figure_bytes(figure, form) for form in ("svg", "png", "pdf", "svg", "png", "pdf")]
+    assert figure.get_dpi() == 100
+    assert files[:3] == files[3:]
+
+
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+def test_the_small_font_sets_text_as_the_whole_one_does(weight: str) -> None:
+    small, whole = families()
+    sizes = []
+    for family in (small, whole):
+        found = FontProperties(family=family, weight=weight)
+        assert (family == small) == ("segjury" in str(findfont(found)))
+        path = TextPath((0, 0), "Mean ± SD, χ² → 0.05 Ärzte", size=10, prop=found)
+        sizes.append(path.get_extents().bounds)
+    assert sizes[0] == pytest.approx(sizes[1], abs=1e-6)
