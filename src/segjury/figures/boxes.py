@@ -3,247 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
-from segjury.figures.notation import (
-    decimals,
-    metric_direction,
-    metric_title,
-    metric_unit,
-    number,
-)
-from segjury.figures.style import (
-    COLUMN_WIDTH_IN,
-    INK,
-    MUTED,
-    frozen_layout,
-    method_colours,
-    method_markers,
-    plain,
-    styled,
-    wrapped,
-)
-from segjury.protocols.ranking import Aggregate, in_words
-from segjury.ranking import leaderboard, over_cases
+from segjury.figures.box import Box, box, draw_box, value_label
+from segjury.figures.columns import Column
+from segjury.figures.frame import column_width, finished, name_rows, note, sheet
+from segjury.figures.kind import Kind, Subject
+from segjury.figures.notation import number
+from segjury.figures.study import Scores, Study, study_of
+from segjury.figures.style import MUTED, plain, styled
+from segjury.protocols.ranking import in_words
+from segjury.ranking import over_cases
+from segjury.volume import Bools
 
 _ROW_IN = 0.25
-_FRAME_IN = 0.72  # title, axis and its label
+_FRAME_IN = 0.75  # title, axis and its label
+_VALUES_IN = 0.55  # the column of values
 _SPREAD = 0.27  # half the height over which the dots of one method are spread
 _BOX = 0.32  # half the height of a box
 _ASIDE_X = 1.05  # where marks that the axis does not reach stand, in widths of the axes
+_VALUE_X = 1.10
 _STRETCH = 0.6  # how much longer values set by the policy may make the axis
+_FEW_CASES, _MANY_CASES = 24, 150  # up to so many have large dots, beyond they are dust
+_MANY_DOTS = 3000  # beyond, dots are pixels in vector files too
+_HOLLOW = (
+    "Hollow: not scored, or not counted. Right of the axis: no value, or one that is off the scale."
+)
 
 
-@dataclass(frozen=True)
-class Box:
-    """Quartiles and Tukey whiskers (the last values within 1.5 IQR of the box)."""
-
-    low: float
-    q1: float
-    median: float
-    q3: float
-    high: float
-
-
-def box(values: NDArray[Any]) -> Box:
-    """The box of at least one finite value."""
-    q1, median, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
-    reach = 1.5 * (q3 - q1)
-    inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
-    return Box(float(inside.min()), q1, median, q3, float(inside.max()))
-
-
-def metric_boxes(
-    scores: pd.DataFrame,
-    metric: str,
-    structure: str = "all",
-    reading: str | None = None,
-    *,
-    methods: Sequence[str] | None = None,
-    direction: str | None = None,
-    aggregate: Aggregate = "mean",
-) -> Figure:
+def boxes(scores: Scores, score: str) -> Figure:
     """A row per method: its cases as dots, their box, and the value that the ranking uses.
 
-    `methods` sets the order from the top (the leaderboard's unless told), `direction` which end
-    is better (as the metric declares unless told). Rows whose status is not `ok` are hollow: at
-    the value the policy gave them, or beside the axes where there is none, or one so far off that
-    it would leave no room for the others.
+    Rows that were not scored, or do not count, are hollow: at the value they have, or beside the
+    axis where there is none, or one so far off that it would leave no room for the others.
     """
-    if methods is None or reading is None:
-        board = leaderboard(scores, reading=reading)
-        methods, reading = methods or [str(name) for name in board.position.index], board.reading
-    rows = scores[
-        (scores["metric"] == metric)
-        & (scores["structure"] == structure)
-        & (scores["reading"] == reading)
-    ]
+    study = study_of(scores)
+    about, data = study.column(score), boxes_data(study, score)
+    methods = [name for name in study.methods if name in set(data["method"])]
     with styled():
-        figure = Figure(
-            figsize=(_width(methods), _FRAME_IN + _ROW_IN * max(len(methods), 2)),
-            layout="constrained",
-        )
+        width_in = column_width(methods, 2.2 + _VALUES_IN)
+        figure = sheet(width_in, _FRAME_IN + _ROW_IN * max(2, len(methods)))
         axes = figure.add_subplot()
-        _draw_methods(axes, rows, methods, sorted(set(scores["method"])))
-        _draw_values(axes, rows, metric, methods, aggregate)
-        _draw_frame(axes, rows, metric, direction, len(methods))
-        figure.suptitle(
-            plain(metric_title(metric, structure)),
-            x=0.012,
-            ha="left",
-            fontsize=8,
-            fontweight="bold",
-            parse_math=False,
-        )
-        return frozen_layout(figure)
+        _draw_frame(axes, about, _reach(data))
+        drawn = _placed(data).groupby("method")
+        for y, method in enumerate(methods):
+            _draw_method(axes, study, drawn.get_group(method), method, y)
+        _draw_values(axes, data, about, methods)
+        name_rows(axes, study, methods)
+        if len(methods) == 1:
+            axes.set_ylim(1.0, -1.0)
+        remarks = [_HOLLOW] if _hollow(data).any() else []
+        absent = len(study.methods) - len(methods)
+        remarks += [f"{absent} of {len(study.methods)} methods have no such score."] * (absent > 0)
+        if remarks:
+            note(figure, " ".join(remarks))
+        return finished(figure, about.full_title)
 
 
-def _width(methods: Sequence[str]) -> float:
-    longest = max((len(line) for name in methods for line in wrapped(name).split("\n")), default=0)
-    return COLUMN_WIDTH_IN + 0.045 * max(0, longest - 14)
+def boxes_data(study: Study, score: str) -> pd.DataFrame:
+    """Every value of a score, with the box and the aggregate of its method.
+
+    Values are those that are ranked, with the policy for missing ones applied; `counts` is False
+    for a case that does not count. Boxes are of the values that count.
+    """
+    data = _values(study, score)
+    aggregate, values = in_words(study.rules.ranking.aggregate), _aggregates(study, score, data)
+    shapes = [
+        {
+            "method": method,
+            **asdict(box(own.loc[own["counts"], "value"].to_numpy(float))),
+            "aggregate": aggregate,
+            "aggregate_value": values.get(method, np.nan),
+        }
+        for method, own in data.groupby("method", sort=False)
+    ]
+    shape = ["low", "q1", "median", "q3", "high"]
+    columns = ["method", *shape, "aggregate", "aggregate_value"]
+    return data.merge(pd.DataFrame(shapes, columns=columns), on="method")
 
 
-def _draw_methods(
-    axes: Axes, rows: pd.DataFrame, methods: Sequence[str], everyone: Sequence[str]
-) -> None:
-    colours, markers = method_colours(everyone), method_markers(everyone)
-    offsets = _offsets(sorted(set(rows["case"])))
-    low, high = _reach(rows)
-    labels = axes.get_yaxis_transform()
-    for y, method in enumerate(methods):
-        own = rows[rows["method"] == method]
-        values = own["value"].to_numpy(float)
-        finite = values[np.isfinite(values)]
-        if finite.size:
-            _draw_box(axes, method, box(finite), y, colours[method])
-        heights = np.array([y + offsets[case] for case in own["case"]], float)
-        scored = (own["status"] == "ok").to_numpy(bool)
-        aside = ~((values >= low) & (values <= high))
-        look = _Look(method, colours[method], markers[method], 12.0 if len(offsets) <= 24 else 5.0)
-        _draw_dots(axes, values, heights, scored, aside, look)
-        axes.text(
-            -0.02,
-            y,
-            wrapped(method),
-            transform=labels,
-            ha="right",
-            va="center",
-            fontsize=6.5,
-            linespacing=1.0,
-            parse_math=False,
-            label=f"name {method}",
-        )
+def _values(study: Study, score: str) -> pd.DataFrame:
+    """Method, case, value, status, and whether it counts; methods in order, then cases."""
+    panel, rows = study.analysis.panel, study.rows(score)
+    rows = rows[rows["method"].isin(study.methods)]
+    given = rows.set_index(["method", "case"])[["value", "status"]]
+    ranked = pd.Series(dtype=float)
+    if score in panel.keys:
+        pairs = pd.MultiIndex.from_product([panel.methods, panel.cases], names=["method", "case"])
+        ranked = pd.Series(panel.values[panel.keys.index(score)].T.ravel(), index=pairs)
+        given = given.reindex(ranked.index.union(given.index, sort=False))
+        given["value"] = ranked.reindex(given.index).fillna(given["value"])
+        given["status"] = given["status"].fillna("missing")
+        given["counts"] = ranked.reindex(given.index).notna()
+    else:
+        given["counts"] = np.isfinite(given["value"].to_numpy(float))
+    found = given.reset_index()
+    cases = pd.Index([*panel.cases, *rows["case"]]).unique()
+    places = pd.Index(study.methods).get_indexer(pd.Index(found["method"])) * len(cases)
+    places += cases.get_indexer(pd.Index(found["case"]))
+    return found.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
 
 
-def _draw_values(
-    axes: Axes, rows: pd.DataFrame, metric: str, methods: Sequence[str], aggregate: Aggregate
-) -> None:
-    """What the ranking makes of the cases: their mean, over those that every method has."""
-    by_case = rows.pivot(index="case", columns="method", values="value")
-    values = by_case.dropna(how="any").agg(over_cases(aggregate)).reindex(list(methods))
-    name, digits = in_words(aggregate), decimals(metric, rows["value"].astype(float))
-    for y, method in enumerate(methods):
-        axes.text(
-            1.10,
-            y,
-            number(float(values[method]), digits),
-            transform=axes.get_yaxis_transform(),
-            ha="left",
-            va="center",
-            fontsize=6.5,
-            label=f"{name} {method}",
-        )
-    axes.text(1.10, 1.0, name, transform=axes.transAxes, va="bottom", fontsize=6, color=MUTED)
+def _aggregates(study: Study, score: str, data: pd.DataFrame) -> pd.Series[float]:
+    """What the ranking makes of the cases: of other scores, over the cases every method has."""
+    board = study.analysis.board.values
+    if score in board.columns:
+        return board[score]
+    by_case = data.pivot(index="case", columns="method", values="value").dropna(how="any")
+    means: pd.Series[float] = by_case.agg(over_cases(study.rules.ranking.aggregate))
+    return means
 
 
-def _draw_box(axes: Axes, method: str, shape: Box, y: int, colour: str) -> None:
-    for start, end in ((shape.low, shape.q1), (shape.q3, shape.high)):
-        axes.plot([start, end], [y, y], color=colour, linewidth=0.8, solid_capstyle="butt")
-    axes.add_patch(
-        Rectangle(
-            (shape.q1, y - _BOX),
-            shape.q3 - shape.q1,
-            2 * _BOX,
-            facecolor=(*_rgb(colour), 0.16),
-            edgecolor=colour,
-            linewidth=0.8,
-            label=f"box {method}",
-        )
-    )
-    axes.plot(
-        [shape.median, shape.median],
-        [y - _BOX, y + _BOX],
-        color=INK,
-        linewidth=1.4,
-        solid_capstyle="butt",
-        zorder=4,
-        label=f"median {method}",
-    )
+def _hollow(data: pd.DataFrame) -> Bools:
+    return ((data["status"] != "ok") | ~data["counts"]).to_numpy(bool)
 
 
-@dataclass(frozen=True)
-class _Look:
-    method: str
-    colour: str
-    marker: str
-    size: float
-
-
-def _draw_dots(
-    axes: Axes,
-    values: NDArray[Any],
-    heights: NDArray[Any],
-    scored: NDArray[Any],
-    aside: NDArray[Any],
-    look: _Look,
-) -> None:
-    full = scored & ~aside
-    axes.scatter(
-        values[full],
-        heights[full],
-        s=look.size,
-        marker=look.marker,
-        facecolor=look.colour,
-        edgecolor="white",
-        linewidth=0.3,
-        zorder=5,
-        label=f"cases {look.method}",
-    )
-    hollow: dict[str, Any] = {
-        "s": 16.0,
-        "marker": look.marker,
-        "facecolor": "white",
-        "edgecolor": look.colour,
-        "linewidth": 0.9,
-        "zorder": 6,
-    }
-    policy = ~scored & ~aside
-    if policy.any():
-        axes.scatter(values[policy], heights[policy], label=f"not ok {look.method}", **hollow)
-    if aside.any():
-        axes.scatter(
-            np.full(int(aside.sum()), _ASIDE_X),
-            heights[aside],
-            clip_on=False,
-            transform=axes.get_yaxis_transform(),
-            label=f"aside {look.method}",
-            **hollow,
-        )
-
-
-def _reach(rows: pd.DataFrame) -> tuple[float, float]:
+def _reach(data: pd.DataFrame) -> tuple[float, float]:
     """The values the axis shows: all scored ones, and the policy's if they are not far off."""
-    values = rows["value"].astype(float)
-    scored = values[(rows["status"] == "ok") & np.isfinite(values)]
-    others = values[np.isfinite(values)]
+    finite = data[np.isfinite(data["value"].to_numpy(float))]
+    scored, others = finite[finite["status"] == "ok"]["value"], finite["value"]
     if scored.empty:
         return (float(others.min()), float(others.max())) if len(others) else (0.0, 0.0)
     low, high = float(scored.min()), float(scored.max())
@@ -252,37 +136,75 @@ def _reach(rows: pd.DataFrame) -> tuple[float, float]:
     return float(near.min()), float(near.max())
 
 
-def _draw_frame(
-    axes: Axes, rows: pd.DataFrame, metric: str, direction: str | None, count: int
-) -> None:
-    direction = direction or metric_direction(metric)
-    better = {"higher": "higher is better →", "lower": "← lower is better"}.get(direction, "")
-    name = plain(metric_unit(metric, rows["unit"]))
-    axes.set_ylim((count - 0.5, -0.5) if count > 1 else (1.0, -1.0))
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.tick_params(axis="x", length=2.5)
-    axes.set_xlabel("   ".join(part for part in (name, better) if part), parse_math=False)
-    low, high = _reach(rows)
-    _limit(axes, low, high)
-    if (rows["status"] != "ok").any() or rows["value"].isna().any():
-        axes.annotate(
-            "hollow: not scored; right of the axis: no value, or off the scale",
-            (1.0, 0.0),
-            xycoords="axes fraction",
-            xytext=(0, -26),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize=5.5,
-            color=MUTED,
-        )
-
-
-def _limit(axes: Axes, low: float, high: float) -> None:
+def _draw_frame(axes: Axes, about: Column, reach: tuple[float, float]) -> None:
+    low, high = reach
     margin = 0.04 * (high - low) if high > low else 0.05 * abs(high) or 0.5
     axes.set_xlim(low - margin, high + margin)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.tick_params(axis="x", length=2.5, labelcolor=MUTED)
+    axes.set_xlabel(value_label(about), parse_math=False)
+
+
+def _placed(data: pd.DataFrame) -> pd.DataFrame:
+    """The data with how each dot is drawn: hollow, beside the axis, how far from its row."""
+    low, high = _reach(data)
+    offsets = _offsets(list(data["case"].unique()))
+    return data.assign(
+        hollow=_hollow(data),
+        aside=~data["value"].between(low, high),
+        offset=data["case"].map(offsets),
+        size=3.5 if len(offsets) <= _FEW_CASES else 2.3,
+        dust=len(offsets) > _MANY_CASES,
+        rasterized=len(data) > _MANY_DOTS,
+    )
+
+
+def _draw_method(axes: Axes, study: Study, own: pd.DataFrame, method: str, y: int) -> None:
+    first, colour = own.iloc[0], study.colours[method]
+    shape = Box(first["low"], first["q1"], first["median"], first["q3"], first["high"])
+    if own["counts"].sum() > 1:
+        draw_box(axes, shape, y, _BOX, colour=colour, fill=0.16, label=method)
+    full, policy = own[~own["hollow"] & ~own["aside"]], own[own["hollow"] & ~own["aside"]]
+    look: dict[str, Any] = {"linestyle": "", "marker": study.markers[method]}
+    axes.plot(
+        full["value"],
+        y + full["offset"],
+        **look,
+        markersize=1.2 if first["dust"] else first["size"],
+        color=colour,
+        alpha=0.35 if first["dust"] else 1.0,
+        markeredgecolor="white",
+        markeredgewidth=0.0 if first["dust"] else 0.3,
+        rasterized=bool(first["rasterized"]),
+        zorder=0 if first["dust"] else 5,
+        label=f"cases {method}",
+    )
+    look |= {"markersize": 3.8, "color": "white", "markeredgecolor": colour}
+    look |= {"markeredgewidth": 0.9, "zorder": 6, "clip_on": False}
+    if len(policy):
+        axes.plot(policy["value"], y + policy["offset"], **look, label=f"not ok {method}")
+    aside = own[own["aside"]]
+    if len(aside):
+        look |= {"transform": axes.get_yaxis_transform(), "label": f"aside {method}"}
+        axes.plot([_ASIDE_X] * len(aside), y + aside["offset"], **look)
+
+
+def _draw_values(axes: Axes, data: pd.DataFrame, about: Column, methods: Sequence[str]) -> None:
+    values = data.drop_duplicates("method").set_index("method")["aggregate_value"]
+    name = data["aggregate"].iloc[0] if len(data) else ""
+    for y, method in enumerate(methods):
+        axes.text(
+            _VALUE_X,
+            y,
+            number(float(values[method]), about.digits),
+            transform=axes.get_yaxis_transform(),
+            ha="left",
+            va="center",
+            fontsize=6.5,
+            label=f"{name} {method}",
+        )
+    axes.text(_VALUE_X, 1.0, name, transform=axes.transAxes, va="bottom", fontsize=6, color=MUTED)
 
 
 def _offsets(cases: Sequence[str]) -> dict[str, float]:
@@ -293,6 +215,35 @@ def _offsets(cases: Sequence[str]) -> dict[str, float]:
     return dict(zip(cases, ((2 * golden - 1) * _SPREAD).tolist(), strict=True))
 
 
-def _rgb(colour: str) -> tuple[float, float, float]:
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return red, green, blue
+def boxes_alt(study: Study, score: str) -> str:
+    """Every method's median, and the middle half of its values."""
+    digits, data = study.column(score).digits, boxes_data(study, score)
+    each = (
+        f"{plain(row['method'])} {number(row['median'], digits)} "
+        f"({number(row['q1'], digits)} to {number(row['q3'], digits)})"
+        for _, row in data.drop_duplicates("method").iterrows()
+    )
+    title = study.title(score)
+    return f"Box plot of {title}, one row per method. Medians: {', '.join(each)}."
+
+
+def boxes_subjects(study: Study) -> list[Subject]:
+    """Each score that counts, then each of the others."""
+    columns = (*study.ranked, *study.beside)
+    there = [c for c in columns if study.rows(c.key)["method"].isin(study.methods).any()]
+    return [{"score": column.key} for column in there]
+
+
+BOXES = Kind(
+    name="boxes",
+    title="Scores on the cases",
+    help="A dot per case; the box holds the middle half of them, the line in it is the median, the "
+    "whiskers reach to the last value within 1.5 box lengths; the number is what is ranked.",
+    section="spread",
+    draw=boxes,
+    data=boxes_data,
+    alt=boxes_alt,
+    subjects=boxes_subjects,
+    takes=("score",),
+)
+KINDS = (BOXES,)
