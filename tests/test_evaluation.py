@@ -98,7 +98,7 @@ def test_python_gives_the_same_table(prepared):
 
 def test_two_processes_give_the_same_bytes(prepared, bench):
     evaluate(bench, "--jobs", "2")
-    for name in ("scores.csv", "details.csv", "cases.csv"):
+    for name in ("scores.csv", "details.csv", "calibration.csv", "cases.csv"):
         assert (bench / "out" / name).read_bytes() == (prepared / "out" / name).read_bytes()
 
 

@@ -17,7 +17,7 @@ from segjury.metrics.contact import VesselSections, contact_angles, vessel_secti
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
 from segjury.metrics.moments import Moments
-from segjury.metrics.overlap import mean_pairwise_dsc, pairwise_dsc
+from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.metrics.surface import Definition, Surface, mask_surface
 from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
@@ -129,6 +129,18 @@ class ReferenceCase:
         pairs = [mean_pairwise_dsc(counts, self.patterns.marked(label)) for label in labels]
         return float(np.mean(pairs))
 
+    def consensus_dsc(self, label: int = 1) -> list[float]:
+        """Dice of each rater with the consensus of a label; two empty masks give 1."""
+        patterns, consensus = self.patterns, self.consensus
+        if consensus.patterns is patterns:
+            inside = np.where(consensus.holds[:, label - 1], patterns.counts, 0)
+        else:  # from a file: look up what the raters say in it
+            codes = flat(patterns.codes)[consensus.voxels(label)]
+            inside = np.bincount(codes, minlength=patterns.n_codes)
+        marked, size = patterns.marked(label), consensus.size(label)
+        pairs = zip(patterns.counts @ marked, inside @ marked, strict=True)
+        return [dsc_from_sizes(size, int(rater), int(common)) for rater, common in pairs]
+
     def surface(self, label: int, definition: Definition, unit: LengthUnit) -> Surface:
         """The surface of a label of the consensus."""
         return self._kept.once(
@@ -228,6 +240,8 @@ class ReferenceCase:
                     f"{prefix}dsc_{i + 1}_{j + 1}": float(dsc[i, j])
                     for i, j in combinations(range(len(dsc)), 2)
                 }
+                with_consensus = enumerate(self.consensus_dsc(label), 1)
+                facts |= {f"{prefix}dsc_{k}_consensus": dsc for k, dsc in with_consensus}
         return facts
 
     def _marks(self, box: Box) -> NDArray[Any]:

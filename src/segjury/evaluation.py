@@ -45,6 +45,7 @@ class Evaluation:
 
     scores: pd.DataFrame
     details: pd.DataFrame
+    calibration: pd.DataFrame
     cases: pd.DataFrame
     problems: list[str]
     run: dict[str, Any]
@@ -205,7 +206,23 @@ def _tabulate(
             for case, measured in facts.items()
         ]
     )
-    return Evaluation(scores, details, cases, _problems(results), about, warnings)
+    calibration = _calibration(results, protocol.reference.n_raters)
+    return Evaluation(scores, details, calibration, cases, _problems(results), about, warnings)
+
+
+def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
+    """The filled confidence bins of all predictions, with a column of hits per rater."""
+    import pandas as pd
+
+    from segjury.table import BIN_COLUMNS
+
+    hits = [f"hits_{k + 1}" for k in range(n_raters)]
+    rows = [
+        {"method": r.method, "case": r.case, **vars(b), **dict(zip(hits, b.hits, strict=True))}
+        for r in results
+        for b in r.bins
+    ]
+    return pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
 
 
 def _problems(results: list[Result]) -> list[str]:
@@ -240,12 +257,13 @@ def _versions() -> dict[str, str]:
 
 
 def write(evaluation: Evaluation, out: Path) -> None:
-    """Write `scores.csv`, `scores.parquet`, `details.csv`, `cases.csv` and `run.json`."""
+    """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`."""
     from segjury.table import write_csv, write_scores, write_text
 
     out.mkdir(parents=True, exist_ok=True)
     write_scores(evaluation.scores, out)
     write_csv(evaluation.details, out / "details.csv")
+    write_csv(evaluation.calibration, out / "calibration.csv")
     write_csv(evaluation.cases, out / "cases.csv")
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}

@@ -25,13 +25,23 @@ from segjury.loading import (
     reference_inputs,
 )
 from segjury.metrics import READINGS, Reading
+from segjury.metrics.calibration import RaterHits
 from segjury.protocols import Protocol
 from segjury.protocols.metric_use import Efficiency, ImageUse
-from segjury.store import Detail, Result, Row, Status, Store
+from segjury.store import FORMAT, CalibrationBin, Detail, Result, Row, Status, Store
 from segjury.volume import Volume
 
 OUR_FAULT = "internal error"
 REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of a prediction, and the numbers and counts that they were made from."""
+
+    rows: tuple[Row, ...] = ()
+    details: tuple[Detail, ...] = ()
+    bins: tuple[CalibrationBin, ...] = ()
 
 
 def score(
@@ -39,17 +49,43 @@ def score(
     prediction: PredictedCase,
     protocol: Protocol,
     readings: Sequence[Reading] = READINGS,
-) -> tuple[list[Row], list[Detail]]:
+) -> Scored:
     """All scores of one prediction, in the order of the protocol."""
     comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
     warnings = "; ".join((*reference.warnings, *prediction.warnings))
-    rows, details = [], []
+    rows: list[Row] = []
+    details: list[Detail] = []
+    bins: list[CalibrationBin] = []
     for use, reading in _metric_readings(protocol, readings):
         for found in scoring.score(protocol, comparison, use, reading):
             measured, about = found.measured, (use.name, found.structure, reading)
             rows.append(_scored_row(protocol, use, reading, found, reference, warnings))
             details += [Detail(*about, p.quantity, p.item, p.value) for p in measured.parts]
-    return rows, details
+            if measured.calibration and reading == _most_corrected(use, readings):
+                bins += _filled_bins(measured.calibration, *about)
+    return Scored(tuple(rows), tuple(details), tuple(bins))
+
+
+def _most_corrected(use: ImageUse, readings: Sequence[Reading]) -> Reading:
+    return max((r for r in readings if r in use.readings), key=READINGS.index)
+
+
+def _filled_bins(
+    counted: RaterHits, metric: str, structure: str, reading: Reading
+) -> Iterator[CalibrationBin]:
+    """The bins that hold voxels."""
+    low, high = counted.edges(reading)
+    for b in np.flatnonzero(counted.voxels):
+        yield CalibrationBin(
+            metric,
+            structure,
+            reading,
+            bin_low=float(low[b]),
+            bin_high=float(high[b]),
+            voxels=int(counted.voxels[b]),
+            confidence=float(counted.confidence[b]),
+            hits=tuple(counted.hits[:, b].tolist()),
+        )
 
 
 def _metric_readings(
@@ -117,7 +153,7 @@ def _empty_scores(
     zeros = np.zeros(reference.grid.shape, np.float32, "F")
     maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
     nothing = PredictedCase(np.zeros(0, np.int64), np.zeros(0, np.uint8), maps)
-    rows, _ = score(reference, nothing, protocol, readings)
+    rows = score(reference, nothing, protocol, readings).rows
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 
 
@@ -192,20 +228,20 @@ def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
 
     loading = execution.ahead(load, methods, depth=2)
     for method, loaded in zip(methods, loading, strict=True):
-        rows: list[Row] = []
-        details: list[Detail] = []
         problem = ""
         try:
             reference.prepare(metrics)  # while the first predictions are read
-            rows, details = score(reference, loaded.result(), task.protocol, task.readings)
+            found = score(reference, loaded.result(), task.protocol, task.readings)
         except InputError as error:
             status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
             problem = str(error)
-            rows = penalty_rows(task.protocol, task.readings, reference, status, problem)
+            cost = penalty_rows(task.protocol, task.readings, reference, status, problem)
+            found = Scored(tuple(cost))
         except Exception as error:  # nor the other methods, nor punish this one
             problem = _our_fault(error)
-            rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
-        yield Result(method, task.case, tuple(rows), tuple(details), problem, facts)
+            cost = penalty_rows(task.protocol, task.readings, None, "failed", problem)
+            found = Scored(tuple(cost))
+        yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
 
 
 def _our_fault(error: Exception) -> str:
@@ -215,7 +251,7 @@ def _our_fault(error: Exception) -> str:
 def fingerprints(task: CaseTask) -> dict[str, str]:
     """Per method: changes whenever its result could, with inputs, protocol or version."""
     reference = digest(reference_inputs(task.protocol, task.reference / task.case))
-    said = "\0".join([version("segjury"), task.protocol.hash, *task.readings, reference])
+    said = "\0".join([version("segjury"), FORMAT, task.protocol.hash, *task.readings, reference])
     return {
         method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
         for method, folder in ((method, task.predictions / method) for method in task.methods)

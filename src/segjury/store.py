@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+FORMAT = "2"  # of what is kept; results in another are computed again
 Status = Literal["ok", "undefined", "missing", "failed"]
 
 
@@ -38,6 +39,20 @@ class Detail:
 
 
 @dataclass(frozen=True)
+class CalibrationBin:
+    """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater."""
+
+    metric: str
+    structure: str
+    reading: str
+    bin_low: float
+    bin_high: float
+    voxels: int
+    confidence: float
+    hits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Result:
     """Everything found out about one method on one case."""
 
@@ -47,13 +62,17 @@ class Result:
     details: tuple[Detail, ...] = ()
     problem: str = ""
     facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
+    bins: tuple[CalibrationBin, ...] = ()
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Result:
         """The result that `asdict` was taken of."""
         rows = tuple(Row(**row) for row in content.pop("rows"))
         details = tuple(Detail(**detail) for detail in content.pop("details"))
-        return cls(rows=rows, details=details, **content)
+        bins = tuple(
+            CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
+        )
+        return cls(rows=rows, details=details, bins=bins, **content)
 
 
 class Store:

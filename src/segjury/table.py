@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,18 +32,34 @@ from segjury.score_forms import (
 )
 
 __all__ = [
+    "BIN_COLUMNS",
     "COLUMNS",
     "DETAIL_COLUMNS",
     "group_columns",
+    "read_calibration",
     "read_cases",
     "read_details",
     "read_run",
     "read_scores",
     "run_folder",
+    "scores_file",
     "write_csv",
     "write_scores",
 ]
 
+# a row of `calibration.csv`; `hits_1` and so on follow, one for each rater
+BIN_COLUMNS = (
+    "method",
+    "case",
+    "metric",
+    "structure",
+    "reading",
+    "bin_low",
+    "bin_high",
+    "voxels",
+    "confidence",
+)
+HITS = re.compile(r"hits_\d+")
 MOST_COLUMNS = 10_000
 LONGEST_ROW_BYTES = 1 << 24
 _SEPARATORS = ",;\t|"
@@ -102,7 +119,7 @@ def read_scores(
     are columns of numbers that are groups all the same. The result has our columns, filled in
     where the file has none, then the groups, as text.
     """
-    file = _scores_file(path)
+    file = scores_file(path)
     table = with_our_names(_read(file), columns or {}, file.name)
     scores = long_form(table, file.name, groups=groups, matrix=matrix)
     return mean_over_raters(scores, file.name) if RATER in scores else scores
@@ -120,7 +137,7 @@ def read_details(
     The options are those of `read_scores`. A rater's value is the quantity `score` of the item
     `rater NAME`.
     """
-    file = _scores_file(path)
+    file = scores_file(path)
     table = with_our_names(_read(file), columns or {}, file.name)
     if RATER in table:
         scores = long_form(table, file.name, groups=groups, matrix=matrix)
@@ -136,6 +153,27 @@ def read_details(
         cell = table["value"][np.isinf(found)].iloc[0]
         raise InputError(f"{beside} has the value {cell!r}", "Give a number, or leave it empty")
     return table[list(DETAIL_COLUMNS)].assign(value=found)
+
+
+def read_calibration(path: Path) -> pd.DataFrame | None:
+    """The `calibration.csv` beside a table of scores, if there is one: counts per confidence bin.
+
+    `confidence` is the sum over a bin's voxels, `hits_k` how many have the label of rater k.
+    """
+    beside = (path if path.is_dir() else path.parent) / "calibration.csv"
+    if not beside.is_file():
+        return None
+    table = with_our_names(_read(beside), {}, beside.name)
+    _require(table, [*BIN_COLUMNS, "hits_1"], beside)
+    hits = [str(name) for name in table.columns if HITS.fullmatch(str(name))]
+    counted = [*BIN_COLUMNS[5:], *hits]
+    found = {name: numbers(table[name]) for name in counted}
+    for name, cells in found.items():
+        bad = ~np.isfinite(cells)
+        if bad.any():
+            cell = table[name][bad].iloc[0]
+            raise InputError(f"{beside} has the {name} {cell!r}", "Give a number")
+    return table[[*BIN_COLUMNS, *hits]].assign(**found)
 
 
 def read_cases(path: Path) -> pd.DataFrame | None:
@@ -169,7 +207,8 @@ def _require(table: pd.DataFrame, needed: Collection[str], path: Path) -> None:
         raise InputError(f"{path} has no column '{absent[0]}'", "Write it anew, or remove it")
 
 
-def _scores_file(path: Path) -> Path:
+def scores_file(path: Path) -> Path:
+    """The table that a path means: itself, or the one in its folder."""
     file = path / "scores.csv" if path.is_dir() else path
     if not file.is_file():
         raise MissingInputError(f"there is no table {file}", "Give a scores.csv")

@@ -17,6 +17,8 @@ from segjury.volume import Floats
 WHOLE = "all"
 VOLUME = re.compile(r"(?:(?P<label>.+) )?rater_(?P<rater>\d+)_cm3")
 DICE = re.compile(r"(?:(?P<label>.+) )?dsc_(?P<a>\d+)_(?P<b>\d+)")
+CONSENSUS = "consensus"
+WITH_CONSENSUS = re.compile(rf"(?:(?P<label>.+) )?dsc_(?P<a>\d+)_(?P<b>{CONSENSUS})")
 VOXELS = ("fleiss_kappa", "krippendorff_alpha")
 
 
@@ -53,6 +55,24 @@ def rater_agreement(
         for label, columns in labels.items()
         if len(columns) > 1
     )
+
+
+def rater_dice(cases: pd.DataFrame | None, names: Collection[str]) -> pd.DataFrame:
+    """Dice per case, label and pair of raters (`first`, `second`), the consensus being one more.
+
+    From `cases.csv`; a row for each value that is known.
+    """
+    columns = ["case", "label", "first", "second", "dsc"]
+    if cases is None:
+        return pd.DataFrame(columns=columns)
+    inside = cases[cases["case"].isin(list(names))]
+    rows = [
+        (case, found["label"] or WHOLE, found["a"], found["b"], float(value))
+        for column in map(str, cases.columns)
+        if (found := DICE.fullmatch(column) or WITH_CONSENSUS.fullmatch(column))
+        for case, value in zip(inside["case"], inside[column], strict=True)
+    ]
+    return pd.DataFrame(rows, columns=columns).dropna(ignore_index=True)
 
 
 def human_dsc(agreement: Collection[LabelAgreement]) -> Floats | None:

@@ -24,9 +24,9 @@ WHOLE_RANKING = "Whole ranking"
 class Study:
     """A long table of scores, the rules of its ranking, and what a run wrote beside it.
 
-    `details` is what the scores were made from, `cases` what is known of the cases; figures that
-    need them are left out where they are not there. The analysis is made when first needed, so
-    that all figures of a study share it.
+    `details` is what the scores were made from, `cases` what is known of the cases, `calibration`
+    the voxels per confidence bin; figures that need them are left out where they are not there.
+    The analysis is made when first needed, so that all figures of a study share it.
     """
 
     scores: pd.DataFrame
@@ -35,6 +35,7 @@ class Study:
     reading_asked: str | None = None
     details: pd.DataFrame | None = None
     cases: pd.DataFrame | None = None
+    calibration: pd.DataFrame | None = None
 
     @cached_property
     def analysis(self) -> Analysis:

@@ -189,8 +189,11 @@ def _top_label(
 def _bin(confidence: NDArray[Any], bins: int, reading: Reading) -> NDArray[np.intp]:
     if reading == "released":
         return np.searchsorted(_released_edges(bins), confidence.astype(np.float32), "right") - 1
-    edges = np.arange(bins + 1) / bins
-    return np.minimum(np.searchsorted(edges, confidence, "right") - 1, bins - 1)
+    return np.minimum(np.searchsorted(_edges(bins), confidence, "right") - 1, bins - 1)
+
+
+def _edges(bins: int) -> NDArray[np.float64]:
+    return np.arange(bins + 1) / bins
 
 
 def _released_edges(bins: int) -> NDArray[np.float32]:
@@ -214,30 +217,49 @@ def _add(total: NDArray[Any], index: NDArray[np.intp], confidence: NDArray[Any])
         total[b] = np.add.accumulate(np.concatenate([total[b : b + 1], members]))[-1]
 
 
+@dataclass(frozen=True)
+class RaterHits:
+    """Per bin: voxels, the sum of their confidence, and those whose label is the rater's."""
+
+    voxels: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    hits: NDArray[np.int64]  # (raters, bins)
+
+    def edges(self, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where each bin begins and ends; the last one of `released` holds confidence 1 alone."""
+        bins = self.voxels.size - 1
+        low = _released_edges(bins).astype(np.float64) if reading == "released" else _edges(bins)
+        return low, np.append(low[1:], 1.0)
+
+
+def rater_hits(histogram: CalibrationHistogram, labels: NDArray[np.int64]) -> RaterHits:
+    """Counts against each rater, from shared ones and the raters' labels (patterns, raters)."""
+    by_label = histogram.voxels
+    hits = np.zeros((labels.shape[1], by_label.shape[2]), np.int64)
+    for label in range(by_label.shape[1]):
+        hits += (labels == label).T.astype(np.int64) @ by_label[:, label]
+    return RaterHits(by_label.sum(axis=(0, 1)), histogram.confidence, hits)
+
+
 def ece_per_rater(
     histogram: CalibrationHistogram, labels: NDArray[np.int64], *, reading: Reading = "corrected"
 ) -> NDArray[np.float64]:
-    """ECE against each rater, from shared counts and the raters' labels (patterns, raters).
+    """ECE against each rater, from shared counts and the raters' labels (patterns, raters)."""
+    return ece_from_hits(rater_hits(histogram, labels), reading=reading)
+
+
+def ece_from_hits(counted: RaterHits, *, reading: Reading = "corrected") -> NDArray[np.float64]:
+    """ECE against each rater, `sum_b |hits_b - confidence_b| / sum_b voxels_b`.
 
     NaN where nothing was counted. `released` counts in float32, which stops at 2^24 in a bin.
     """
-    hits = _hits(histogram.voxels, labels)
-    counts = histogram.voxels.sum(axis=(0, 1))
-    confidence = histogram.confidence
+    hits, counts, confidence = counted.hits, counted.voxels, counted.confidence
     if reading == "released":
         hits, counts, confidence = (
             np.minimum(values, LARGEST_FLOAT32_COUNT) for values in (hits, counts, confidence)
         )
     n = counts.sum()
     if n == 0:
-        return np.full(labels.shape[1], np.nan)
+        return np.full(len(hits), np.nan)
     error: NDArray[np.float64] = np.abs(hits - confidence).sum(axis=1) / n
     return error
-
-
-def _hits(by_label: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Voxels per rater and bin whose predicted label is the rater's, shape (raters, bins)."""
-    hits = np.zeros((labels.shape[1], by_label.shape[2]), np.int64)
-    for label in range(by_label.shape[1]):
-        hits += (labels == label).T.astype(np.int64) @ by_label[:, label]
-    return hits

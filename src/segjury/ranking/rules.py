@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from segjury.metrics import READINGS
 from segjury.metrics.metric import Direction
 from segjury.protocols import Protocol
+from segjury.protocols.protocol import Cohort
 from segjury.protocols.ranking import Ranking
 from segjury.ranking.leaderboard import Leaderboard, board
 from segjury.ranking.panel import Panel, panel
@@ -24,7 +25,8 @@ class Rules:
 
     `metrics` are those that count, whatever the reading; where they are not given, the protocol's
     `by_reading` decide; else all count that declare themselves ranked. `directions` add to what
-    metrics declare. `remarks` say, per reading, how metrics were measured.
+    metrics declare. `remarks` say, per reading, how metrics were measured. `cohorts` are what the
+    protocol calls subsets of the cases.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -32,6 +34,7 @@ class Rules:
     directions: Mapping[str, Direction] | None = None
     ranking: Ranking = field(default_factory=Ranking)
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cohorts: tuple[Cohort, ...] = ()
 
     def leaderboard(
         self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
@@ -83,6 +86,7 @@ class Rules:
                 )
                 for r in READINGS
             },
+            cohorts=protocol.cohorts,
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from segjury.metrics.calibration import RaterHits
+
 NO_LABEL = "the reference has no such class"
 
 
@@ -21,13 +23,15 @@ class Part:
 class Measured:
     """A metric's value; NaN is undefined, and `note` says why or warns.
 
-    `fault`: it is undefined because of the prediction, which must not gain by that.
+    `fault`: it is undefined because of the prediction, which must not gain by that. `calibration`
+    are the counts per confidence bin that a calibration error was made from.
     """
 
     value: float
     note: str = ""
     parts: tuple[Part, ...] = ()
     fault: bool = False
+    calibration: RaterHits | None = None
 
 
 def measured_masks(

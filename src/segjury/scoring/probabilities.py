@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +56,7 @@ def score_confidence(
 def score_ece(comparison: Comparison, use: form.Ece, reading: Reading) -> Measured:
     """Calibration error of all classes against each rater, over the whole image."""
     histogram = comparison.calibration(use.bins, reading)
-    labels = comparison.reference.patterns.labels
-    return _per_rater(calibration.ece_per_rater(histogram, labels, reading=reading))
+    return _per_rater(histogram, comparison.reference.patterns.labels, reading)
 
 
 def score_mr_ece(comparison: Comparison, label: int, use: form.MrEce, reading: Reading) -> Measured:
@@ -69,17 +69,21 @@ def score_mr_ece(comparison: Comparison, label: int, use: form.MrEce, reading: R
     if around is None:
         return Measured(math.nan, "no rater marked anything")
     histogram = comparison.lesion_calibration(label, around, use.bins, reading)
-    errors = calibration.ece_per_rater(histogram, marked.astype(np.int64), reading=reading)
-    note = ""
+    found = _per_rater(histogram, marked.astype(np.int64), reading)
     if reading == "released" and around.wraps:
+        region = "an empty region" if math.isnan(found.value) else "a wrong region"
         note = "the lesion is nearer to the border than the padding, so the released code scores "
-        note += "an empty region" if np.isnan(errors).any() else "a wrong region"
-    return _per_rater(errors, note)
+        return replace(found, note=note + region)
+    return found
 
 
-def _per_rater(errors: NDArray[np.float64], note: str = "") -> Measured:
+def _per_rater(
+    histogram: calibration.CalibrationHistogram, labels: NDArray[np.int64], reading: Reading
+) -> Measured:
+    counted = calibration.rater_hits(histogram, labels)
+    errors = calibration.ece_from_hits(counted, reading=reading)
     parts = tuple(Part("ece", f"rater {k + 1}", float(e)) for k, e in enumerate(errors))
-    return Measured(float(errors.mean()), note, parts)
+    return Measured(float(errors.mean()), parts=parts, calibration=counted)
 
 
 def score_crps(comparison: Comparison, label: int, _use: form.Crps, reading: Reading) -> Measured:
