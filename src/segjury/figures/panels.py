@@ -1,186 +1,190 @@
-"""Pictures of one case: what the raters drew, and what each method drew on the same slice."""
+"""Slices: what the raters drew, and what each method drew on the same slice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+import numpy as np
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
-from segjury.figures.slices import Mask, choose_slice, to_lps
-from segjury.figures.style import PAGE_WIDTH_IN, method_colours, method_markers, plain, styled
+from segjury.figures.case_images import CaseImages
+from segjury.figures.grounds import BACKGROUND, ground, show, tinted
+from segjury.figures.illustration import Picture, brief, joined
+from segjury.figures.mosaic import GAP_IN, Mosaic, draw_legend, legend_height
+from segjury.figures.slices import Slice, choose_slice
+from segjury.figures.style import plain, styled
 from segjury.figures.tiles import (
-    BACKGROUND,
     PREDICTION_COLOUR,
-    flat,
-    grey,
-    method_tile,
+    QUIET_COLOUR,
+    head_tile,
+    name_labels,
     name_tile,
+    outline,
+    outline_labels,
     rater_colour,
-    rater_tile,
-    short,
+    say_sides,
+    scale_bar,
+    slice_title,
     vessel_colour,
 )
-from segjury.volume import IDENTITY, Direction, Triple
 
-_GAP_IN = 0.06
-_NAME_IN = 0.17  # room above a tile for a name of one line, and for each line more
-_LINE_IN = 0.11
-_TITLE_IN = 0.22
-_LEGEND_IN = 0.46
-_Entry = tuple[str, str, Literal["-", "--"]]  # label, colour and line of a legend
+_LEGEND_COLUMNS = 3
+_VEIL = 0.4  # opacity of a probability of 1
+_TINT = 0.35  # and of a vessel
 
 
-def case_panel(
-    image: NDArray[Any] | None,
-    raters: Mapping[str, Mask],
-    vessels: Mapping[str, Mask],
-    predictions: Mapping[str, Mask],
-    probabilities: Mapping[str, NDArray[Any]] | None = None,
-    *,
-    spacing_mm: Triple,
-    title: str = "",
-    direction: Direction = IDENTITY,
-    everyone: Iterable[str] = (),
-) -> Figure:
-    """One axial slice: the raters' contours on CT, then each method's with the vessels.
+def case_panel(images: CaseImages) -> Figure:
+    """One axial slice: the raters' contours on the image, then each method's with the vessels.
 
-    The slice is the one on which the raters differ most (else the largest lesion), seen as usual:
-    anterior up, the patient's left on the right. Without an image the ground is grey. Arrays have
-    axes x, y, z; `direction` says where these point (columns, LPS). `everyone` names all methods
-    of the report, so that a method keeps its colour when only some are shown.
+    The slice is that of `choose_slice`, seen as usual: anterior up, the patient's left on the
+    right. Each label has its own colour, and its name on the first tile.
     """
-    view = choose_slice(raters, predictions, spacing_mm, direction)
-
-    def cut(array: NDArray[Any]) -> NDArray[Any]:
-        return view.cut(to_lps(array, direction))
-
-    ground = grey(cut(image)) if image is not None else flat(view)
-    drawn = {name: cut(mask).astype(bool) for name, mask in raters.items()}
-    tubes = {name: cut(mask).astype(bool) for name, mask in vessels.items()}
-    shares = probabilities or {}
-    names = sorted({*predictions, *everyone})
-    colours, markers = method_colours(names), method_markers(names)
-    lines = max((short(name).count("\n") for name in predictions), default=0)
-    layout = _Layout.of(
-        len(predictions), name_in=_NAME_IN + lines * _LINE_IN, top_in=_TITLE_IN if title else 0.0
-    )
+    images = images.upright
+    view = choose_slice(images)
+    width, height = view.size_mm
+    entries = _rater_entries(images), _other_entries(images, view)
+    below_in = max(legend_height(len(each), _LEGEND_COLUMNS) for each in entries)
+    mosaic = Mosaic.of(list(images.predictions), aspect=height / width, below_in=below_in)
     with styled():
-        figure = Figure(figsize=(layout.width_in, layout.height_in))
-        rater_tile(layout.raters(figure), view, ground, tubes, drawn)
-        for index, (method, mask) in enumerate(predictions.items()):
-            axes = layout.method(figure, index)
-            veil = cut(shares[method]) if method in shares else None
-            method_tile(axes, view, ground, tubes, drawn, cut(mask).astype(bool), veil)
-            name_tile(axes, method, colours[method], markers[method])
-        _legends(figure, layout, list(raters), tubes)
-        if title:
-            figure.text(
-                0.0, 0.99, plain(title), va="top", fontsize=8, fontweight="bold", parse_math=False
+        figure = mosaic.figure(*slice_title(images, view))
+        _rater_tile(mosaic.large(figure), images, view)
+        for index, method in enumerate(images.predictions):
+            _method_tile(mosaic.method(figure, index), images, view, method)
+        draw_legend(
+            figure, entries[0], left_in=0, columns=_LEGEND_COLUMNS, ground=BACKGROUND, ink="white"
+        )
+        if images.predictions:
+            draw_legend(
+                figure,
+                entries[1],
+                left_in=mosaic.large_in + GAP_IN,
+                columns=_LEGEND_COLUMNS,
+                ground=BACKGROUND,
+                ink="white",
             )
         return figure
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """A large tile of 2 x 2 places, then small ones: right of it first, then below."""
-
-    methods: int
-    columns: int
-    rows: int
-    name_in: float
-    top_in: float
-
-    @classmethod
-    def of(cls, methods: int, *, name_in: float, top_in: float) -> _Layout:
-        beside = 2 if methods == 1 else min(3, -(-methods // 2))
-        below = max(0, methods - 2 * beside)
-        return cls(methods, 2 + beside, 2 + -(-below // (2 + beside)), name_in, top_in)
-
-    @property
-    def width_in(self) -> float:
-        return PAGE_WIDTH_IN if self.methods else PAGE_WIDTH_IN / 2
-
-    @property
-    def tile_in(self) -> float:
-        return (self.width_in - (self.columns - 1) * _GAP_IN) / self.columns
-
-    @property
-    def height_in(self) -> float:
-        return self.top_in + self.rows * (self.tile_in + self.name_in) + _LEGEND_IN
-
-    def raters(self, figure: Figure) -> Axes:
-        return self._axes(figure, 0, 0, span=2)
-
-    def method(self, figure: Figure, index: int) -> Axes:
-        if self.methods == 1:
-            return self._axes(figure, 0, 2, span=2)
-        beside = self.columns - 2
-        if index < 2 * beside:
-            return self._axes(figure, index // beside, 2 + index % beside, span=1)
-        index -= 2 * beside
-        return self._axes(figure, 2 + index // self.columns, index % self.columns, span=1)
-
-    def _axes(self, figure: Figure, row: int, column: int, *, span: int) -> Axes:
-        left = column * (self.tile_in + _GAP_IN)
-        top = self.top_in + row * (self.tile_in + self.name_in) + self.name_in
-        width = span * self.tile_in + (span - 1) * _GAP_IN
-        height = span * self.tile_in + (span - 1) * self.name_in
-        return figure.add_axes(
-            (
-                left / self.width_in,
-                1 - (top + height) / self.height_in,
-                width / self.width_in,
-                height / self.height_in,
-            )
+def _rater_tile(axes: Axes, images: CaseImages, view: Slice) -> None:
+    """All raters' contours, larger than the rest, with a scale; vessels dotted in grey."""
+    show(axes, view.size_mm, ground(images, view))
+    for name, mask in images.structures.items():  # grey: their colours would be taken for raters'
+        outline(
+            axes, view.spacing_mm, view.cut(mask), QUIET_COLOUR, 0.6, f"vessel {name}", dash=(2, 2)
         )
+    for index, (name, labels) in enumerate(images.raters.items()):
+        own = rater_colour(index) if images.several_raters or len(images.labels) == 1 else None
+        outline_labels(axes, images, view, labels, 1.2, f"rater {name}", colour=own)
+    name_labels(axes, images, view, view.cut(images.consensus))
+    scale_bar(axes, view.size_mm)
+    say_sides(axes, "A", "L")
+    head_tile(axes, "Raters" if images.several_raters else next(iter(images.raters)))
 
 
-def _legends(
-    figure: Figure, layout: _Layout, raters: Sequence[str], tubes: Mapping[str, Mask]
-) -> None:
-    """Raters below their tile; what the other tiles show right of that."""
-    drawn: list[_Entry] = [(name, rater_colour(i), "-") for i, name in enumerate(raters)]
-    seen: list[_Entry] = [
-        (n, vessel_colour(n, i), "-") for i, (n, t) in enumerate(tubes.items()) if t.any()
+def _method_tile(axes: Axes, images: CaseImages, view: Slice, method: str) -> None:
+    """One method's contours, the vessels, and the consensus dashed.
+
+    Labels that are not on the first tile are named here.
+    """
+    layers = [
+        (vessel_colour(name, i), _TINT * view.cut(mask))
+        for i, (name, mask) in enumerate(images.structures.items())
     ]
-    if not layout.methods:
-        _legend(figure, drawn + seen, 0.0, 4)
-        return
-    others: list[_Entry] = [
-        ("prediction", PREDICTION_COLOUR, "-"),
-        ("majority of raters" if len(raters) > 1 else "reference", "white", "--"),
-    ]
-    middle = 2 * (layout.tile_in + _GAP_IN) / layout.width_in
-    _legend(figure, drawn, 0.0, 3)
-    _legend(figure, others + seen, middle, 4 if layout.columns > 4 else 3)
-
-
-def _legend(figure: Figure, entries: Sequence[_Entry], left: float, columns: int) -> None:
-    if not entries:
-        return
-    handles: list[Artist] = [
-        Line2D([], [], color=colour, linestyle=style, linewidth=1.6, label=plain(name))
-        for name, colour, style in entries
-    ]
-    legend = figure.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(left, 0.0),
-        borderaxespad=0.0,
-        ncols=min(columns, len(entries)),
-        fontsize=6.5,
-        handlelength=1.8,
-        columnspacing=1.2,
-        facecolor=BACKGROUND,
-        edgecolor=BACKGROUND,
-        labelcolor="white",
-        framealpha=1.0,
+    maps = images.probabilities.get(method, {})
+    if len(images.labels) == 1 and maps:
+        layers.insert(0, (PREDICTION_COLOUR, _VEIL * view.cut(maps[images.labels[0]])))
+    show(axes, view.size_mm, tinted(ground(images, view), layers))
+    for index, (name, mask) in enumerate(images.structures.items()):
+        colour = vessel_colour(name, index)
+        outline(axes, view.spacing_mm, view.cut(mask), colour, 0.9, f"vessel {name}")
+    outline_labels(
+        axes, images, view, images.consensus, 0.7, "consensus", colour="white", dash=(3, 2)
     )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    outline_labels(axes, images, view, images.predictions[method], 1.2, "prediction")
+    predicted, true = view.cut(images.predictions[method]), view.cut(images.consensus)
+    name_labels(axes, images, view, np.where(np.isin(predicted, true), 0, predicted))
+    name_tile(axes, images, method)
+
+
+def _rater_entries(images: CaseImages) -> list[Artist]:
+    if len(images.labels) > 1 and not images.several_raters:
+        return []  # its labels are named on the tile
+    return [_line(name, rater_colour(index)) for index, name in enumerate(images.raters)]
+
+
+def _other_entries(images: CaseImages, view: Slice) -> list[Artist]:
+    vessels = [
+        _line(name, vessel_colour(name, index))
+        for index, (name, mask) in enumerate(images.structures.items())
+        if view.cut(mask).any()
+    ]
+    several = len(images.labels) > 1
+    drawn = [] if several else [_line("prediction", PREDICTION_COLOUR)]
+    truth = "consensus of the raters" if images.several_raters else "reference"
+    return [*drawn, _line(truth, "white", "--"), *vessels]
+
+
+def _line(name: str, colour: str, style: Literal["-", "--"] = "-") -> Artist:
+    return Line2D([], [], color=colour, linestyle=style, linewidth=1.6, label=plain(name))
+
+
+def panel_data(images: CaseImages) -> pd.DataFrame:
+    """Area on the slice and volume of what each rater and method drew, per label."""
+    return images.kept.once(("areas",), lambda: _measured(images.upright))
+
+
+def _measured(images: CaseImages) -> pd.DataFrame:
+    view = choose_slice(images)
+    pixel_mm2 = view.spacing_mm[0] * view.spacing_mm[1]
+    drawn = [("rater", name, mask) for name, mask in images.raters.items()]
+    drawn += [("method", name, mask) for name, mask in images.predictions.items()]
+    drawn.append(("consensus", "", images.consensus))
+    return pd.DataFrame(
+        [
+            {
+                "drawn_by": kind,
+                "name": name,
+                "label": label,
+                "slice": images.slice_number(view.z),
+                "area_mm2": float((mask[:, :, view.z] == number).sum() * pixel_mm2),
+                "volume_cm3": float((mask == number).sum() + beyond) * images.voxel_cm3,
+            }
+            for kind, name, mask in drawn
+            for label, number in images.numbers.items()
+            for beyond in [images.voxels_outside(name, label) if kind == "method" else 0]
+        ]
+    )
+
+
+def panel_alt(images: CaseImages) -> str:
+    """What is on the tiles, and how large."""
+    data = panel_data(images)
+    view = choose_slice(images.upright)
+    named = data[data["name"] != ""]
+    areas = named.groupby(["drawn_by", "name"], sort=False)["area_mm2"].sum() / 100
+    each = [f"{brief(name[1])} {area:.1f}" for name, area in zip(areas.index, areas, strict=True)]
+    return (
+        f"Axial slice {data['slice'].iloc[0]} of case {plain(images.case)}, {view.why}: "
+        f"contours of {joined(images.raters)}, then of each method. "
+        f"Areas in cm²: {', '.join(each)}."
+    )
+
+
+def _always(_images: CaseImages) -> bool:
+    return True
+
+
+SLICES = Picture(
+    name="slices",
+    title="Slices",
+    help="One axial slice: first what the raters drew, then each method with the consensus dashed; "
+    "a yellow veil is the method's probability.",
+    draw=case_panel,
+    data=panel_data,
+    alt=panel_alt,
+    applies=_always,
+)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from skimage.measure import find_contours
 
-from segjury.volume import IDENTITY, Direction, Triple
-
-Mask = NDArray[Any]
+from segjury.figures.case_images import CaseImages, Labels
+from segjury.volume import Bools, Floats
 
 MARGIN_MM = 22.0
 LEAST_SIDE_MM = 80.0
+Pair = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A rectangle of one axial slice of arrays that lie along L, P, S."""
+    """A rectangle of one axial slice of arrays that lie along L, P, S, and why it is shown."""
 
     z: int
     x: slice
     y: slice
-    spacing_mm: tuple[float, float]
+    spacing_mm: Pair
+    why: str = ""
 
     def cut(self, array: NDArray[Any]) -> NDArray[Any]:
         """Take this part of a volume: axes x, y."""
@@ -38,77 +38,86 @@ class Slice:
         return self.x.stop - self.x.start, self.y.stop - self.y.start
 
     @property
+    def size_mm(self) -> Pair:
+        """Width and height."""
+        columns, rows = self.shape
+        return columns * self.spacing_mm[0], rows * self.spacing_mm[1]
+
+    @property
     def extent_mm(self) -> tuple[float, float, float, float]:
         """Left, right, bottom and top for `imshow(origin="upper")`, pixel edges in mm."""
-        columns, rows = self.shape
-        return 0.0, columns * self.spacing_mm[0], rows * self.spacing_mm[1], 0.0
+        width, height = self.size_mm
+        return 0.0, width, height, 0.0
 
 
-def to_lps(array: NDArray[Any], direction: Direction) -> NDArray[Any]:
-    """A view of the array whose axes point, as nearly as they can, to L, P and S."""
-    if direction == IDENTITY:
-        return array
-    order = _order(direction)
-    flips = [slice(None, None, 1 if direction[i][j] > 0 else -1) for i, j in enumerate(order)]
-    return array.transpose(order)[tuple(flips)]
+def choose_slice(images: CaseImages, label: int | None = None) -> Slice:
+    """The axial slice that tells most of an upright case, cropped round what is drawn there.
 
-
-def _order(direction: Direction) -> tuple[int, int, int]:
-    """The array axis that lies nearest to each of L, P and S."""
-    cosines = np.abs(np.array(direction, float))
-    best = max(permutations(range(3)), key=lambda order: cosines[range(3), list(order)].sum())
-    return best[0], best[1], best[2]
-
-
-def choose_slice(
-    raters: Mapping[str, Mask],
-    predictions: Mapping[str, Mask],
-    spacing_mm: Triple,
-    direction: Direction = IDENTITY,
-) -> Slice:
-    """The axial slice where raters differ most, cropped round the lesion.
-
-    Where they agree everywhere, the one with most lesion; where no rater drew anything, the one
-    with most prediction.
+    It is the one where the raters differ most. Where they agree, or there is one, it is the one
+    with reference on which the methods differ most from it, each method having the same say; else
+    the one with most reference, and without any, with most prediction. With a `label`, only that
+    counts.
     """
-    everything = [*raters.values(), *predictions.values()]
-    if not everything:
-        raise ValueError("a panel needs at least one mask, got neither raters nor predictions")
-    drawn = [to_lps(mask, direction).astype(bool, copy=False) for mask in raters.values()]
-    guessed = [to_lps(mask, direction).astype(bool, copy=False) for mask in predictions.values()]
-    union = _union(drawn)
-    if union is None or not union.any():
-        union = _union(guessed) if guessed else _union(drawn)
-        disputed = None
-    else:
-        disputed = _disputed(drawn, union)
-    assert union is not None  # noqa: S101  (there is at least one mask)
-    order = _order(direction)
-    spacing = spacing_mm[order[0]], spacing_mm[order[1]]
-    z = _busiest(disputed if disputed is not None and disputed.any() else union)
-    return Slice(z, *_crop(union[:, :, z], spacing), spacing)
+    return images.kept.once(("slice", label), lambda: _chosen(images, label))
 
 
-def _union(masks: Iterable[Mask]) -> Mask | None:
-    union = None
+def _chosen(images: CaseImages, label: int | None) -> Slice:
+    drawn = _union((_marks(mask, label) for mask in images.raters.values()), images.consensus.shape)
+    counts, why = _per_slice(disputed(images, label)), "where the raters differ most"
+    if not counts.any():
+        counts = _errors_per_slice(images, label) * (_per_slice(drawn) > 0)
+        why = "where the methods differ most from the reference"
+    if not counts.any() and drawn.any():
+        counts, why = _per_slice(drawn), "with most of the reference"
+    if not counts.any():
+        guesses = (_marks(mask, label) for mask in images.predictions.values())
+        drawn = _union(guesses, drawn.shape)
+        counts, why = _per_slice(drawn), "with most of the predictions"
+    spacing = images.spacing_mm[0], images.spacing_mm[1]
+    z = int(np.argmax(counts)) if counts.any() else drawn.shape[2] // 2
+    return Slice(z, *_crop(drawn[:, :, z], spacing), spacing, why)
+
+
+def disputed(images: CaseImages, label: int | None = None) -> Bools:
+    """Where the raters do not all say the same; of a label, where some but not all give it."""
+    differ = np.zeros(images.consensus.shape, bool, order="F")
+    first, *others = images.raters.values()
+    for other in others:
+        if label is None:
+            differ |= other != first
+        else:
+            differ |= (other == label) != (first == label)
+    return differ
+
+
+def _marks(mask: Labels, label: int | None) -> Bools:
+    return np.asarray(mask != 0 if label is None else mask == label)
+
+
+def _union(masks: Iterable[Bools], shape: tuple[int, ...]) -> Bools:
+    union = np.zeros(shape, bool, order="F")
     for mask in masks:
-        union = mask.copy() if union is None else np.logical_or(union, mask, out=union)
+        union |= mask
     return union
 
 
-def _disputed(masks: list[Mask], union: Mask) -> Mask:
-    common = masks[0].copy()
-    for mask in masks[1:]:
-        np.logical_and(common, mask, out=common)
-    return union & ~common
+def _per_slice(mask: Bools) -> Floats:
+    return np.asarray(np.count_nonzero(mask, axis=(0, 1)), float)
 
 
-def _busiest(mask: Mask) -> int:
-    counts = np.count_nonzero(mask, axis=(0, 1))
-    return int(np.argmax(counts)) if counts.any() else mask.shape[2] // 2
+def _errors_per_slice(images: CaseImages, label: int | None) -> Floats:
+    """Share of each method's errors on every slice, summed over the methods."""
+    total = np.zeros(images.consensus.shape[2])
+    for mask in images.predictions.values():
+        if label is None:
+            errors = _per_slice(mask != images.consensus)
+        else:
+            errors = _per_slice((mask == label) != (images.consensus == label))
+        total += errors / max(errors.sum(), 1)
+    return total
 
 
-def _crop(mask: Mask, spacing_mm: tuple[float, float]) -> tuple[slice, slice]:
+def _crop(mask: Bools, spacing_mm: Pair) -> tuple[slice, slice]:
     """A square (in mm) round what is set, with a margin; all of the slice if nothing is."""
     if not mask.any():
         return slice(0, mask.shape[0]), slice(0, mask.shape[1])
@@ -132,10 +141,9 @@ def _span(centre_mm: float, side_mm: float, spacing_mm: float, size: int) -> sli
     return slice(start, start + count)
 
 
-def contours(view: Slice, mask: Mask) -> list[NDArray[np.float64]]:
-    """Outlines of a cut-out mask in the millimetres of the view, each an array of x, y."""
-    if not mask.any():
+def contours(spacing_mm: Pair, values: NDArray[Any], level: float = 0.5) -> list[Floats]:
+    """Outlines of a mask, or of a map at a level, in the millimetres of a view: arrays of x, y."""
+    if not (values > level).any():
         return []
-    padded = np.pad(mask.astype(np.float32), 1)
-    scale = np.array(view.spacing_mm)
-    return [(line - 0.5) * scale for line in find_contours(padded, 0.5)]
+    padded = np.pad(values.astype(np.float32), 1)
+    return [(line - 0.5) * np.array(spacing_mm) for line in find_contours(padded, level)]

@@ -1,23 +1,26 @@
-"""What is drawn on one tile of a case panel: the slice, contours, names, scale."""
+"""What is drawn on one tile of a picture: the slice, contours, names, scale."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
-from matplotlib.transforms import offset_copy
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Transform, offset_copy
 from numpy.typing import NDArray
 
-from segjury.figures.slices import Mask, Slice, contours
-from segjury.figures.style import plain, wrapped
+from segjury.figures.callouts import RIM, Callout, anchor, write_callouts
+from segjury.figures.case_images import CaseImages, Labels
+from segjury.figures.mosaic import NAME_WIDTH
+from segjury.figures.slices import Pair, Slice, contours
+from segjury.figures.style import INK, plain, wrapped
 
-WINDOW_HU = (-160.0, 240.0)  # soft tissue: level 40, width 400
 QUIET_COLOUR = "#b8bcc4"
+PREDICTION_COLOUR = "#fff04d"
+# light, to be seen on a dark image
 RATER_COLOURS = ("#ffffff", "#ffd166", "#7ee0b5", "#8ecbff", "#ff9fb2", "#d9b3ff", "#c9d36b")
 VESSEL_COLOURS = {
     "PORTA": "#3d8fd1",
@@ -26,42 +29,11 @@ VESSEL_COLOURS = {
     "CELIAC TRUNK": "#ffa630",
     "SMA": "#ff7bac",
 }
-PREDICTION_COLOUR = "#fff04d"
-BACKGROUND = "#3a3d42"
-
-
-def rater_tile(
-    axes: Axes,
-    view: Slice,
-    ground: NDArray[Any],
-    tubes: Mapping[str, Mask],
-    drawn: Mapping[str, Mask],
-) -> None:
-    """All raters' contours, larger than the rest, with a scale; vessels dotted in grey."""
-    _show(axes, view, ground)
-    for name, mask in tubes.items():  # grey here: their colours would be taken for raters'
-        _draw(axes, view, mask, QUIET_COLOUR, 0.6, f"vessel {name}", dash=(2, 2))
-    for index, (name, mask) in enumerate(drawn.items()):
-        _draw(axes, view, mask, rater_colour(index), 1.2, f"rater {name}")
-    _orient(axes, view)
-    title = "Raters" if len(drawn) > 1 else next(iter(drawn), "")
-    axes.set_title(plain(title), loc="left", fontsize=6.5, pad=3, parse_math=False)
-
-
-def method_tile(
-    axes: Axes,
-    view: Slice,
-    ground: NDArray[Any],
-    tubes: Mapping[str, Mask],
-    drawn: Mapping[str, Mask],
-    prediction: Mask,
-    veil: NDArray[Any] | None,
-) -> None:
-    """One method's contour, the vessels, and the majority of raters dashed."""
-    _show(axes, view, _blended(ground, tubes, veil))
-    _draw_vessels(axes, view, tubes)
-    _draw(axes, view, _majority(drawn), "white", 0.7, "majority of raters", dash=(3, 2))
-    _draw(axes, view, prediction, PREDICTION_COLOUR, 1.3, "prediction")
+# neighbours in the list, which are neighbours in the body, differ in hue and in lightness
+LABEL_COLOURS = (
+    "#ffd84d", "#3fa7ff", "#ff8f5a", "#7be495", "#c58bff", "#f4f4f4",
+    "#ff6fa3", "#c8e64a", "#5b8cff", "#ffc2a1", "#22c3b0", "#e0a6ff",
+)  # fmt: skip
 
 
 def rater_colour(index: int) -> str:
@@ -74,87 +46,104 @@ def vessel_colour(name: str, index: int) -> str:
     return VESSEL_COLOURS.get(name, list(VESSEL_COLOURS.values())[index % len(VESSEL_COLOURS)])
 
 
-def grey(values: NDArray[Any]) -> NDArray[Any]:
-    """CT in a soft-tissue window, others up to their brightest, as red, green and blue."""
-    is_ct = np.nanmin(values, initial=0) < 0  # air is -1000 HU; other modalities have no negatives
-    low, high = WINDOW_HU if is_ct else (0.0, float(np.nanpercentile(values, 99.8)) or 1.0)
-    level = np.clip((values.astype(float) - low) / (high - low), 0, 1)
-    return np.repeat(np.nan_to_num(level)[..., None], 3, axis=2)
+def label_colour(number: int) -> str:
+    """The colour of a label by its number, from 1."""
+    return LABEL_COLOURS[(number - 1) % len(LABEL_COLOURS)]
 
 
-def flat(view: Slice) -> NDArray[Any]:
-    """A plain ground, for cases without an image."""
-    return np.tile(np.array(to_rgb(BACKGROUND)), (*view.shape, 1))
+# ---- what is drawn on it -------------------------------------------------------------------
 
 
-def _blended(
-    ground: NDArray[Any], tubes: Mapping[str, Mask], veil: NDArray[Any] | None
-) -> NDArray[Any]:
-    """The ground under a veil of probability, with the vessels tinted."""
-    picture = ground
-    layers = [(PREDICTION_COLOUR, 0.4 * np.clip(veil, 0, 1))] if veil is not None else []
-    layers += [
-        (vessel_colour(name, i), 0.35 * tube) for i, (name, tube) in enumerate(tubes.items())
-    ]
-    for colour, opacity in layers:
-        weight = opacity[..., None]
-        picture = picture * (1 - weight) + np.array(to_rgb(colour)) * weight
-    return picture
-
-
-def _show(axes: Axes, view: Slice, picture: NDArray[Any]) -> None:
-    axes.imshow(
-        picture.transpose(1, 0, 2),
-        origin="upper",
-        extent=view.extent_mm,
-        aspect="equal",
-        interpolation="bilinear",
-    )
-    axes.set_anchor("NW")
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set_visible(False)
-
-
-def _draw_vessels(axes: Axes, view: Slice, tubes: Mapping[str, Mask]) -> None:
-    for index, (name, mask) in enumerate(tubes.items()):
-        _draw(axes, view, mask, vessel_colour(name, index), 0.9, f"vessel {name}")
-
-
-def _draw(
+def outline(
     axes: Axes,
-    view: Slice,
-    mask: Mask,
+    spacing_mm: Pair,
+    mask: NDArray[Any],
     colour: str,
     width: float,
     label: str,
+    *,
     dash: tuple[float, float] | None = None,
+    level: float = 0.5,
 ) -> None:
+    """The contours of a mask, or of a map at a level."""
     lines = LineCollection(
-        contours(view, mask),
+        contours(spacing_mm, mask, level),
         colors=colour,
         linewidths=width,
         label=label,
         linestyles=[(0, dash)] if dash else "solid",
         joinstyle="round",
+        capstyle="butt",
     )
     axes.add_collection(lines, autolim=False)
 
 
-def _majority(drawn: Mapping[str, Mask]) -> Mask:
-    if not drawn:
-        return np.zeros((1, 1), bool)
-    share: Mask = np.mean(list(drawn.values()), axis=0)
-    return share > 0.5
+def outline_labels(
+    axes: Axes,
+    images: CaseImages,
+    view: Slice,
+    labels: Labels,
+    width: float,
+    name: str,
+    *,
+    colour: str | None = None,
+    dash: tuple[float, float] | None = None,
+) -> None:
+    """The contour of every label on the slice, in its own colour unless one is given.
+
+    The lines are called `name`, and of several labels `name label`.
+    """
+    shown = view.cut(labels)
+    for label, number in images.numbers.items():
+        several = len(images.labels) > 1
+        outline(
+            axes,
+            view.spacing_mm,
+            shown == number,
+            colour or (label_colour(number) if several else PREDICTION_COLOUR),
+            width,
+            f"{name} {label}" if several else name,
+            dash=dash,
+        )
 
 
-def short(method: str) -> str:
-    """A method's name as it fits above its tile."""
-    return wrapped(method, width=23)
+def name_labels(axes: Axes, images: CaseImages, view: Slice, shown: Labels) -> None:
+    """Write the name of every label in a part of the slice, where there are several."""
+    if len(images.labels) == 1:
+        return
+    found = [
+        Callout(
+            name,
+            (column + 0.5) * view.spacing_mm[0],
+            (row + 0.5) * view.spacing_mm[1],
+            label_colour(number),
+        )
+        for name, number in images.numbers.items()
+        if (shown == number).any()
+        for column, row in [anchor(shown == number)]
+    ]
+    width, height = view.size_mm
+    write_callouts(
+        axes, found, left=0.03 * width, right=0.94 * width, gap=0.045 * height, inside=True
+    )
 
 
-def name_tile(axes: Axes, method: str, colour: str, marker: str) -> None:
+# ---- names, scale and sides ----------------------------------------------------------------
+
+
+def slice_title(images: CaseImages, view: Slice) -> tuple[str, str]:
+    """Title of a picture of a slice, and what goes behind it."""
+    return f"Case {images.case}", f"axial slice {images.slice_number(view.z)}, {view.why}"
+
+
+def head_tile(axes: Axes, text: str) -> None:
+    """A heading above a tile."""
+    axes.set_title(plain(text), loc="left", fontsize=6.5, pad=3, parse_math=False)
+
+
+def name_tile(axes: Axes, images: CaseImages, method: str, *, width: int = NAME_WIDTH) -> None:
     """The method's name above its tile, with its colour and marker before it."""
-    text = short(method)
+    text = wrapped(method, width=width)
     figure = axes.get_figure(root=True)
     above = offset_copy(axes.transAxes, fig=figure, x=9, y=3, units="points")
     axes.text(
@@ -162,13 +151,18 @@ def name_tile(axes: Axes, method: str, colour: str, marker: str) -> None:
     )
     middle = 6.2 + 7.6 * text.count("\n")
     before = offset_copy(axes.transAxes, fig=figure, x=3.5, y=middle, units="points")
+    draw_mark(axes, images, method, (0, 1), before)
+
+
+def draw_mark(axes: Axes, images: CaseImages, method: str, at: Pair, transform: Transform) -> None:
+    """The colour and marker of a method."""
     axes.add_artist(
         Line2D(
-            [0],
-            [1],
-            transform=before,
-            marker=marker,
-            color=colour,
+            [at[0]],
+            [at[1]],
+            transform=transform,
+            marker=images.markers[method],
+            color=images.colours[method],
             markersize=4.5,
             markeredgewidth=0,
             linestyle="",
@@ -178,20 +172,56 @@ def name_tile(axes: Axes, method: str, colour: str, marker: str) -> None:
     )
 
 
-def _orient(axes: Axes, view: Slice, length_mm: float = 20.0) -> None:
-    """A scale bar, and where anterior and the patient's left are."""
-    left, right, bottom, top = view.extent_mm
-    x, y = left + 0.05 * (right - left), bottom + 0.05 * (top - bottom)
-    axes.plot([x, x + length_mm], [y, y], color="white", linewidth=1.6, solid_capstyle="butt")
-    axes.text(
-        x + length_mm / 2,
-        y + 0.015 * (top - bottom),
-        f"{length_mm:g} mm",
+def scale_bar(axes: Axes, size_mm: Pair) -> None:
+    """A bar of a round length, about a fifth of the width."""
+    width, height = size_mm
+    length = _round_length(width / 5)
+    x, y = 0.05 * width, 0.95 * height
+    axes.plot(
+        [x, x + length],
+        [y, y],
         color="white",
-        ha="center",
+        linewidth=1.6,
+        solid_capstyle="butt",
+        path_effects=[withStroke(linewidth=2.6, foreground="black")],
+    )
+    axes.text(
+        x,
+        y - 0.015 * height,
+        f"{length:g} mm",
+        color="white",
+        ha="left",
         va="bottom",
         fontsize=6,
+        path_effects=[RIM],
     )
-    white: dict[str, Any] = {"transform": axes.transAxes, "color": "white", "fontsize": 6.5}
-    axes.text(0.5, 0.985, "A", ha="center", va="top", **white)
-    axes.text(0.985, 0.5, "L", ha="right", va="center", **white)
+
+
+def _round_length(about_mm: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above."""
+    power = 10.0 ** np.floor(np.log10(about_mm))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= about_mm))
+
+
+def say_sides(axes: Axes, up: str, right: str) -> None:
+    """Where the upper and the right edge of a picture are in the body."""
+    at: dict[str, Any] = {"transform": axes.transAxes, "color": "white", "fontsize": 6.5}
+    at["path_effects"] = [RIM]
+    axes.text(0.5, 0.985, up, ha="center", va="top", **at)
+    axes.text(0.985, 0.5, right, ha="right", va="center", **at)
+
+
+def number_tile(axes: Axes, text: str) -> None:
+    """Numbers along the lower edge of a tile."""
+    axes.text(
+        0.03,
+        0.02,
+        plain(text),
+        transform=axes.transAxes,
+        ha="left",
+        va="bottom",
+        fontsize=5.5,
+        color="white",
+        bbox={"facecolor": INK, "alpha": 0.65, "linewidth": 0, "pad": 1.0},
+        parse_math=False,
+    )

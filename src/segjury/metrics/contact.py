@@ -132,13 +132,18 @@ def section_angles(
     as the bits of an unsigned integer array (X Y Z; bit 0 first). `extent="total"` adds up all
     directions in contact, `"arc"` takes the longest unbroken run.
     """
-    contact = _contact(sections, lesions, n_masks)
+    contact = directions_in_contact(sections, lesions, n_masks=n_masks)
     count = contact.sum(axis=2) if extent == "total" else _longest_run(contact)
     return np.asarray(count * (360.0 / max(contact.shape[2], 1)), np.float64)
 
 
-def _contact(sections: VesselSections, lesions: NDArray[Any], n_masks: int | None) -> Bools:
-    """Whether each direction is in contact, shape (N, S, D)."""
+def directions_in_contact(
+    sections: VesselSections, lesions: NDArray[Any], *, n_masks: int | None = None
+) -> Bools:
+    """Whether each direction of each section is in contact, shape (N masks, S, D).
+
+    See `section_angles` for contact and for the forms of `lesions`.
+    """
     if lesions.shape[-3:] != sections.shape or lesions.ndim not in (3, 4):
         raise InputError(
             f"the lesion masks have shape {lesions.shape}, the vessel has {sections.shape}",
