@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from segjury.figures import Illustration, save_figure
+from segjury.analysis import Settings, analyze
+from segjury.figures import Illustration
+from segjury.figures.catalogue import KINDS
+from segjury.figures.study import Study, completed
 from segjury.metrics import METRICS
-from segjury.ranking import Rules, leaderboard
-from segjury.report import write_report
+from segjury.ranking import Ranking, Rules, leaderboard
+from segjury.report import Report, make_report, write_report
 from segjury.report.gaps import gaps
+from segjury.report.markdown import markdown
+from segjury.report.rendering import draw_all
 from segjury.report.summary import summary
 from segjury.table import read_scores
-from tests.test_figures import ODD_NAMES, make_scores
+from tests.score_tables import ODD_NAMES, make_scores
 
-VOID = {"meta", "link", "img", "br", "path"}
+VOID = {"meta", "link", "img", "br", "path", "input"}
 RUN = {
     "segjury": "9.9.9",
     "protocol": {
@@ -149,24 +156,30 @@ def scores() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def written(scores: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    out = tmp_path_factory.mktemp("report") / "deep" / "report.html"
-    panel = Illustration(
+def report(scores: pd.DataFrame) -> Report:
+    picture = Illustration(
         Figure(figsize=(1, 1)), "case P001", "Case P001", "A <case>.", "It.", "png"
     )
-    return write_report(scores, out, run=RUN, panels=[panel])
+    return make_report(
+        scores, run=RUN, pictures=[picture], kinds=("boxes",), table_hash="0123456789abcdef" * 4
+    )
 
 
 @pytest.fixture(scope="module")
-def page(written: list[Path]) -> Node:
+def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    return write_report(report, tmp_path_factory.mktemp("report") / "deep" / "report.html").paths
+
+
+@pytest.fixture(scope="module")
+def page(written: tuple[Path, ...]) -> Node:
     return parse(written[0])
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write figures as SVG only: most of a report's time goes into PDF and PNG."""
-    only_svg = partial(save_figure, formats=("svg",))
-    monkeypatch.setattr("segjury.report.report.save_figure", only_svg)
+def write(table: pd.DataFrame, out: Path, rules: Rules | None = None, **options: object) -> Path:
+    """Write the page of a table without figures; most of a report's time goes into them."""
+    study = Study(completed(table), rules or Rules())
+    made = make_report(study, **{"kinds": (), **options})  # type: ignore[arg-type]
+    return write_report(made, out).paths[0]
 
 
 # ---- numbers -------------------------------------------------------------------------------
@@ -214,7 +227,7 @@ def test_other_readings_are_shown_and_marked_just_where_ranks_differ(
     first = leaderboard(scores, reading="corrected")
     for reading in ("published", "released"):
         other = leaderboard(scores, reading=reading)
-        (table,) = [b for name, b in boards(page).items() if name.endswith(f"{reading} reading")]
+        (table,) = [b for name, b in boards(page).items() if f"{reading} reading: mean" in name]
         for place, method, _, _, *cells in body(table):
             name = method.text
             assert _marked(place) == (other.position[name] != first.position[name])
@@ -241,8 +254,11 @@ def _marked(cell: Node) -> bool:
 
 
 def test_the_cohort_has_its_leaderboard(scores: pd.DataFrame, page: Node) -> None:
-    (table,) = [board for name, board in boards(page).items() if name.startswith("Cohort")]
-    assert "high-complexity: 2 of 5 cases" in table.one("caption").text
+    (table,) = [
+        board
+        for name, board in boards(page).items()
+        if "corrected reading, cohort high-complexity: mean over 2 of 5 cases" in name
+    ]
     own = leaderboard(scores, cohort="high-complexity")
     assert [row[1].text for row in body(table)] == list(own.position.index)
     assert body(table)[0][4].one("span", "value").text == f"{own.values['dsc'].iloc[0]:.3f}"
@@ -279,7 +295,7 @@ def test_what_all_methods_share_is_listed_once() -> None:
     ]
 
 
-def test_nothing_is_loaded_from_elsewhere(written: list[Path], page: Node) -> None:
+def test_nothing_is_loaded_from_elsewhere(written: tuple[Path, ...], page: Node) -> None:
     for node in page.walk():
         assert not {"srcset", "style", "onclick", "onload", "action"} & set(node.attrs)
         source = node.attrs.get("src", "data:")
@@ -304,7 +320,7 @@ def test_only_our_script_and_style_may_run(page: Node) -> None:
 
 
 def test_the_protocol_is_told_and_only_web_addresses_are_links(page: Node) -> None:
-    told = section(page, "protocol")
+    told = section(page, "methods")
     assert [a.attrs["href"] for a in told.all("a")] == [
         "https://example.org/paper",
         "https://example.org/page",
@@ -328,18 +344,152 @@ def test_the_origin_repeats_the_run_without_naming_the_computer(page: Node) -> N
     assert "secret-host" not in page.text
 
 
-def test_figures_are_written_and_described(written: list[Path], page: Node) -> None:
+def test_figures_are_written_and_described(written: tuple[Path, ...], page: Node) -> None:
     names = {path.name for path in written[1:]}
     stems = ["boxes-dsc", "boxes-mr-ece", "boxes-crps", "boxes-vi-sma", "boxes-vi-celiac-trunk"]
-    assert names == {f"{s}.{f}" for s in [*stems, "case-p001"] for f in ("svg", "png", "pdf")}
+    files = {f"{s}.{f}" for s in [*stems, "case-p001"] for f in ("svg", "png", "pdf")}
+    assert names == files | {f"{s}.csv" for s in stems}
     assert all(path.is_file() for path in written)
     images = page.all("img")
     assert len(images) == 6
     assert all(image.attrs["alt"] for image in images)
     assert "Medians: " in images[0].attrs["alt"]
     assert images[-1].attrs["src"].startswith("data:image/png;base64,")
-    first = base64.b64decode(images[0].attrs["src"].split(",")[1])
+    first = unquote_to_bytes(images[0].attrs["src"].removeprefix("data:image/svg+xml,"))
     assert first == (written[0].parent / "figures" / "boxes-dsc.svg").read_bytes()
+
+
+def test_the_page_carries_its_files_itself(written: tuple[Path, ...], page: Node) -> None:
+    folder = written[0].parent / "figures"
+    first = page.all("figure")[0]
+    links = {link.attrs["data-form"]: link.attrs for link in first.all("a")}
+    assert list(links) == ["svg", "png", "pdf", "csv"]
+    assert {link["download"] for link in links.values()} == {f"boxes-dsc.{f}" for f in links}
+    start, _, pdf = links["pdf"]["href"].partition(";base64,")
+    assert start == "data:application/pdf"
+    assert base64.b64decode(pdf) == (folder / "boxes-dsc.pdf").read_bytes()
+    data = gzip.decompress(base64.b64decode(links["csv"]["data-packed"]))
+    assert data == (folder / "boxes-dsc.csv").read_bytes()
+
+
+def test_the_methods_are_told_as_they_were_used(scores: pd.DataFrame, page: Node) -> None:
+    told = section(page, "methods").text
+    assert "three methods on five cases" in told
+    assert "curvas-pdacvi-2025" in told
+    assert "0123456789abcdef" * 4 in told
+    assert "their mean), methods were ranked by it" in told
+    assert "not resampled: that takes at least 6 cases" in told
+    assert "tested by itself at 0.05" in told
+    more = Ranking(scheme="rank-then-aggregate", ties="min", weights={"dsc": 2.0})
+    study = Study(scores, Rules(ranking=more), Settings(alpha=0.01, baselines=("Beta",)))
+    made = make_report(study, kinds=())
+    said = {paragraph.title: paragraph.text for paragraph in made.methods}
+    assert "ranked on each case and score" in said["Ranking"]
+    assert "share the best of their ranks" in said["Ranking"]
+    assert "weighted: dsc 2; 1 for the others" in said["Ranking"]
+    assert "at 0.01" in said["Tests"]
+    assert "Baselines named beforehand: Beta." in said["Tests"]
+    assert "not recorded" in said["Scoring"]
+
+
+def test_certainty_stands_beside_the_places(tmp_path: Path) -> None:
+    table = make_scores(cases=8, metrics=("dsc", "crps"), readings=("corrected",))
+    found = analyze(table, Rules())
+    page = parse(write(table, tmp_path / "r.html"))
+    (board,) = boards(page).values()
+    ranks = found.stability.overall
+    for row in body(board):
+        m = found.panel.methods.index(row[1].text)
+        assert row[4].text == f"{ranks.low[m]:.3g} to {ranks.high[m]:.3g}"
+        assert row[5].text == ranks.groups[m]
+    told = page.one("section", "summary").text
+    assert f"goes to others in {100 * ranks.first_wrong:.3g} %" in told
+
+
+def test_each_part_of_the_cases_has_one_leaderboard() -> None:
+    table = make_scores(cases=6, metrics=("dsc",), readings=("corrected",), cohort="easy")
+    table["site"] = np.where(table["case"].isin(["P000", "P001"]), "north", "south")
+    table["one"] = "same"
+    table = pd.concat([table.assign(case=table["case"] + suffix) for suffix in "abc"])
+    table["code"] = table["case"]  # as many values as cases: no groups
+    made = make_report(Study(table.reset_index(drop=True)), kinds=())
+    assert made.content.parts == ("all cases", "cohort easy", "site south")
+    assert [board.part for board in made.content.boards] == list(made.content.parts)
+    assert "over 6 of 18 cases" in made.content.boards[1].caption
+
+
+# ---- figures -------------------------------------------------------------------------------
+
+
+def test_figures_are_the_same_from_one_process_and_from_two() -> None:
+    study = Study(make_scores(cases=7))
+    one, two = (draw_all(study, kinds=("blob", "boxes"), formats=("svg",), jobs=j) for j in (1, 2))
+    assert one == two
+    assert [family.name for family in one.families] == ["blob", "boxes"]
+    assert len(one.families[0].plates) == 10
+    assert len(one.families[1].plates) == 9
+
+
+def test_a_figure_that_fails_costs_nothing_but_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_study: Study, **_of: str) -> Figure:
+        raise ZeroDivisionError("a\nfault")
+
+    broken = replace(KINDS["blob"], draw=fail)
+    monkeypatch.setitem(KINDS, "blob", broken)
+    study = Study(make_scores(cases=7, metrics=("dsc",)))
+    drawn = draw_all(study, kinds=("blob", "boxes"), formats=("svg",))
+    assert [family.name for family in drawn.families] == ["boxes"]
+    (problem,) = drawn.problems
+    assert problem.startswith("the figure blob dsc could not be drawn")
+    assert problem.endswith("ZeroDivisionError: a fault")
+
+
+# ---- other forms ---------------------------------------------------------------------------
+
+
+def cells(text: str) -> list[list[str]]:
+    """The rows of the tables in a Markdown text, unescaped."""
+    rows = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    return [
+        [html.unescape(re.sub(r"\\(.)", r"\1", cell)) for cell in re.split(r" (?<!\\)\| ", row)]
+        for row in rows
+    ]
+
+
+def test_markdown_says_the_same_as_the_page(report: Report, page: Node, tmp_path: Path) -> None:
+    out, *figures = write_report(report, tmp_path / "report.md", "markdown").paths
+    text = out.read_text("utf-8")
+    found = cells(text)
+    for row in body(boards(page)[report.content.main.caption]):
+        place, method, mean, sd, *scores = (cell.text for cell in row)
+        values = [f"{c.one('span', 'value').text} ({c.one('span', 'rank').text})" for c in row[4:]]
+        assert [place, method, mean, sd, *values] in found
+        assert len(scores) == len(values)
+    images = re.findall(r"\]\((figures/[^)]*)\)", text)
+    assert len(images) == 6
+    assert {tmp_path / name for name in images} <= set(figures)
+    assert html.unescape(text.replace("\\", "")).count("probability.nii.gz <is> cut short.") == 1
+
+
+def test_markdown_shows_hostile_names_as_text() -> None:
+    table = make_scores(("<b>|x|</b>", "*a* [b](c)"), 2, ("corrected",), ("dsc",))
+    text = markdown(make_report(table, kinds=()))
+    assert "<b>" not in text
+    shown = {row[1] for row in cells(text) if len(row) == 5}
+    assert {"<b>|x|</b>", "*a* [b](c)"} <= shown
+
+
+def test_pdf_without_a_browser_has_the_words_and_every_figure(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEGJURY_BROWSER", "no such program")
+    out = write_report(report, tmp_path / "report.pdf", "pdf").paths[0]
+    again = write_report(report, tmp_path / "again.pdf", "pdf").paths[0]
+    data = out.read_bytes()
+    assert data == again.read_bytes()
+    assert data.startswith(b"%PDF")
+    plates = sum(len(family.plates) for family in report.drawn.families)
+    assert len(re.findall(rb"/Type /Page\b", data)) >= plates + 1
 
 
 def test_the_page_can_be_used_without_sight_or_mouse(page: Node) -> None:
@@ -380,17 +530,17 @@ def test_text_has_contrast_in_light_and_dark(page: Node) -> None:
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (front, back)
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_same_table_gives_the_same_page(tmp_path: Path) -> None:
     table = make_scores(("A", "B"), 2, ("corrected",), ("dsc",))
-    one, two = (write_report(table, tmp_path / name / "r.html")[0] for name in ("one", "two"))
+    one, two = (
+        write(table, tmp_path / name / "r.html", kinds=("boxes",)) for name in ("one", "two")
+    )
     assert one.read_bytes() == two.read_bytes()
 
 
 # ---- odd and small tables ------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("quick")
 def test_names_from_outside_are_text_and_nothing_else(tmp_path: Path) -> None:
     table = make_scores(ODD_NAMES, 2, ("corrected", "released"), ("dsc",), ODD_NAMES[0])
     table["case"] = table["case"].replace("P000", "</td>")
@@ -398,7 +548,7 @@ def test_names_from_outside_are_text_and_nothing_else(tmp_path: Path) -> None:
     table.loc[lost, "status"] = "<i>"
     table.loc[lost, "detail"] = "<img src=x onerror=alert(1)>"
     table["unit"] = "<b>$\\frac$"
-    out = write_report(table, tmp_path / "r.html", run=RUN, title="<script>alert(4)</script>")[0]
+    out = write(table, tmp_path / "r.html", run=RUN, title="<script>alert(4)</script>")
     text = out.read_text(encoding="utf-8")
     page = parse(out)
     assert len(page.all("script")) == 1
@@ -412,29 +562,26 @@ def test_names_from_outside_are_text_and_nothing_else(tmp_path: Path) -> None:
     assert "$x_1$ & $" in shown
 
 
-@pytest.mark.usefixtures("quick")
 def test_one_method_one_case_one_reading(tmp_path: Path) -> None:
-    out = write_report(make_scores(("Only",), 1, ("corrected",), ("dsc",)), tmp_path / "r.html")[0]
+    out = write(
+        make_scores(("Only",), 1, ("corrected",), ("dsc",)), tmp_path / "r.html", kinds=None
+    )
     page = parse(out)
     assert page.one("section", "summary").all("p")[0].text == (
         "Only is the only method, scored on one case."
     )
     assert [node.attrs.get("id") for node in page.all("section")] == [
-        None, "leaderboard", "spread", "gaps", "protocol", "origin",
+        None, "leaderboard", "spread", "gaps", "methods", "origin",
     ]  # fmt: skip
     assert "every method has every score" in section(page, "gaps").text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_table_of_another_tool(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text(
         "method,case,metric,value\nA,1,speed,10\nA,2,speed,30\nB,1,speed,40\nB,2,speed,60\n"
     )
-    out = write_report(
-        read_scores(tmp_path / "other.csv"),
-        tmp_path / "r.html",
-        rules=Rules(directions={"speed": "lower"}),
-    )[0]
+    rules = Rules(directions={"speed": "lower"})
+    out = write(read_scores(tmp_path / "other.csv"), tmp_path / "r.html", rules)
     page = parse(out)
     rows = body(next(iter(boards(page).values())))
     assert [row[1].text for row in rows] == ["A", "B"]
@@ -445,10 +592,9 @@ def test_a_table_of_another_tool(tmp_path: Path) -> None:
     assert "reading" not in page.one("header").text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_table_of_one_value_per_method(tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text("method,dsc_percent,vi_sma\nA,60.5,20\nB,70.25,30\n")
-    page = parse(write_report(read_scores(tmp_path / "wide.csv"), tmp_path / "r.html")[0])
+    page = parse(write(read_scores(tmp_path / "wide.csv"), tmp_path / "r.html", kinds=None))
     cells = {row[1].text: row for row in body(next(iter(boards(page).values())))}
     assert [c.one("span", "value").text for c in cells["B"][4:]] == ["70.25", "30.0"]
     assert cells["A"][0].text == cells["B"][0].text == "1"
@@ -458,17 +604,17 @@ def test_a_table_of_one_value_per_method(tmp_path: Path) -> None:
     assert "one value per method" in section(page, "spread").text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_table_with_the_fewest_columns_needs_no_reader(tmp_path: Path) -> None:
     bare = make_scores(("A", "B"), 2, ("x",), ("dsc",))[["method", "case", "metric", "value"]]
-    assert write_report(bare, tmp_path / "r.html")[0].is_file()
+    assert write_report(make_report(bare, kinds=()), tmp_path / "r.html").paths[0].is_file()
 
 
 def test_figures_of_like_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
     panels = [Illustration(Figure((1, 1)), n, n, "", n) for n in ("a b", "a-b", "A B")]
     table = make_scores(("A", "B"), 2, ("corrected",), ("dsc",))
-    written = write_report(table, tmp_path / "r.html", panels=panels)
-    assert len(written) == len(set(written)) == 1 + 3 * 4
+    made = make_report(table, pictures=panels, kinds=())
+    written = write_report(made, tmp_path / "r.html").paths
+    assert len(written) == len(set(written)) == 1 + 3 * 3
 
 
 # ---- the summary ---------------------------------------------------------------------------
@@ -512,9 +658,10 @@ def test_the_summary_says_whether_readings_agree(other: dict[str, float], senten
 
 def test_the_summary_says_whether_a_cohort_changes_the_order() -> None:
     main = _board({"A": 0.9, "B": 0.5, "C": 0.2})
-    cohorts = {"hard": (_board({"A": 0.1, "B": 0.2, "C": 0.3}), 3), "easy": (main, 4)}
+    hard = _board({"A": 0.1, "B": 0.2, "C": 0.3})
+    cohorts = {"cohort hard": (hard, 3), "group easy": (main, 4)}
     assert summary(main, [], cohorts, 10)[1:] == [
-        "In the hard cohort (3 of 10 cases) the order changes: C leads instead and 2 of 3 methods "
+        "In cohort hard (3 of 10 cases) the order changes: C leads instead and 2 of 3 methods "
         "change position.",
-        "In the easy cohort (4 of 10 cases) the order is the same.",
+        "In group easy (4 of 10 cases) the order is the same.",
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from rich import box
@@ -46,6 +47,26 @@ def progress_bar() -> Progress:
         transient=True,
         disable=not shown.is_terminal,
     )
+
+
+@contextmanager
+def drawing_bar() -> Iterator[Callable[[int, int], None]]:
+    """A bar for figures, which come by number; it turns until the first is there."""
+    with progress_bar() as bar:
+        task = bar.add_task("analysing", total=None)
+
+        def tell(done: int, of: int) -> None:
+            bar.update(task, description="drawing figures", completed=done, total=of)
+
+        yield tell
+
+
+def print_kinds(kinds: Mapping[str, tuple[str, str]]) -> None:
+    """The kinds of figures: what each is of, and how to read it."""
+    table = plain_table("figure", "options", "how to read it")
+    for name, (takes, how) in kinds.items():
+        table.add_row(Text(name), Text(takes), Text(how))
+    terminal().print(table)
 
 
 def plain_table(*columns: str) -> Table:

@@ -47,14 +47,14 @@ def placings(
 
     All methods are ranked in every part. What cannot be ranked is noted with the whole.
     """
-    whole = _placing(None, scores, rules, reading, samples, seed)
+    whole = placing(None, scores, rules, reading, samples, seed)
     found, notes_of_parts = [], []
     for column in by:
         notes_of_parts += unplaced(scores, column)
         for value, part in split(scores, column).items():
             try:
                 name = (column, value)
-                found.append(_placing(name, part, rules, reading, samples, seed, whole.methods))
+                found.append(placing(name, part, rules, reading, samples, seed, whole.methods))
             except InputError as error:
                 notes_of_parts.append(f"{column} {value} is not ranked: {error}")
     return [replace(whole, notes=(*whole.notes, *notes_of_parts)), *found]
@@ -109,7 +109,7 @@ def sureness(placing: Placing) -> dict[str, list[str]]:
     }
 
 
-def _placing(
+def placing(
     part: tuple[str, str] | None,
     scores: pd.DataFrame,
     rules: Rules,
@@ -118,6 +118,7 @@ def _placing(
     seed: int,
     methods: Collection[str] = (),
 ) -> Placing:
+    """The placing of one part of the cases, or of all; `methods` are ranked even if absent."""
     panel = rules.panel(scores, reading=reading, methods=methods)
     first = board(panel, rules.ranking)
     stability = None

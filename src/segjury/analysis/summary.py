@@ -29,19 +29,19 @@ def summary(analysis: Analysis) -> list[str]:
 def _sentences(analysis: Analysis) -> Iterator[str]:
     yield _lead(analysis)
     if len(analysis.panel.methods) > 1:
-        yield from _sureness(analysis)
-        yield from _dependence(analysis)
-        yield from _tests(analysis)
-    yield from _hard(analysis)
-    yield from _agreement(analysis)
+        yield from on_sureness(analysis)
+        yield from on_choices(analysis)
+        yield from on_tests(analysis)
+    yield from on_hard_cases(analysis)
+    yield from on_raters(analysis)
 
 
 def _short(analysis: Analysis) -> Iterator[str]:
     """The order in a part of the cases, how sure it is, and what the tests find."""
     yield _lead(analysis)
     if len(analysis.panel.methods) > 1:
-        yield from _sureness(analysis)
-        yield from _tests(analysis)
+        yield from on_sureness(analysis)
+        yield from on_tests(analysis)
 
 
 def _lead(analysis: Analysis) -> str:
@@ -57,7 +57,8 @@ def _lead(analysis: Analysis) -> str:
     return f"{first[0]} is first: {rank}, before {second} at {board.mean_rank[second]:.2f}."
 
 
-def _sureness(analysis: Analysis) -> Iterator[str]:
+def on_sureness(analysis: Analysis) -> Iterator[str]:
+    """How sure the order is, by resamples of cases and raters."""
     methods, ranks = analysis.panel.methods, analysis.stability.overall
     cases = len(analysis.panel.cases)
     if cases == 1:
@@ -94,7 +95,7 @@ def _raters(stability: Stability, scores: int) -> str:
     )
 
 
-def _dependence(analysis: Analysis) -> Iterator[str]:
+def on_choices(analysis: Analysis) -> Iterator[str]:
     """Which choices, cases and raters would give the first place to another method."""
     found, methods = analysis.sensitivity, analysis.panel.methods
     for kind, words in {
@@ -128,7 +129,8 @@ def _dependence(analysis: Analysis) -> Iterator[str]:
             yield f"The first place is the same whichever {noun} is left out."
 
 
-def _tests(analysis: Analysis) -> Iterator[str]:
+def on_tests(analysis: Analysis) -> Iterator[str]:
+    """What the tests between methods find, and what they could."""
     tested = {key: score.tests for key, score in analysis.scores.items() if score.tests}
     if not tested:
         return
@@ -185,7 +187,8 @@ def _named(pair: Pair, methods: Sequence[str]) -> str:
     return f"{methods[pair.a]} (median difference {pair.median:.3g}{interval}, p {_p(pair.p)})"
 
 
-def _hard(analysis: Analysis) -> Iterator[str]:
+def on_hard_cases(analysis: Analysis) -> Iterator[str]:
+    """Cases that several methods do badly on."""
     panel, hard, failed = analysis.panel, analysis.hard_cases, analysis.failures
     if hard.recurrent.size:
         names = [
@@ -198,7 +201,8 @@ def _hard(analysis: Analysis) -> Iterator[str]:
         yield f"Failures shared by methods: {_listed(names)}."
 
 
-def _agreement(analysis: Analysis) -> Iterator[str]:
+def on_raters(analysis: Analysis) -> Iterator[str]:
+    """How far the raters agree."""
     for found in analysis.raters:
         said = []
         if found.dsc.size:

@@ -22,7 +22,8 @@ def demo(
 ) -> None:
     """Make a small synthetic PDACVI benchmark, score six methods, rank, analyze and report."""
     from segjury.cli.benchmark import evaluate, phantom
-    from segjury.cli.scores import analyze, rank, report
+    from segjury.cli.report import report
+    from segjury.cli.scores import analyze, rank
 
     phantom("curvas-pdacvi-2025", out, cases=cases, methods=6, seed=seed, shape="", force=True)
     evaluate(

@@ -1,21 +1,15 @@
-"""Commands that read a table of scores: rank, analyze, report."""
+"""Commands that read a table of scores: rank, analyze."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
-from segjury.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from segjury.ranking import Rules
+from segjury.cli.tables import rules_of, table_of
 
 
 @app.command(
@@ -52,8 +46,8 @@ def rank(
     from segjury.analysis.files import write_placings
     from segjury.console import print_placing, say, terminal
 
-    table = _table(scores, columns, matrix, cohort)
-    rules = _rules(
+    table = table_of(scores, columns, matrix, cohort)
+    rules = rules_of(
         scores,
         table,
         metrics,
@@ -120,8 +114,8 @@ def analyze(
     from segjury.console import print_analysis, say, terminal
     from segjury.table import read_cases, read_details
 
-    table = _table(scores, columns, matrix, cohort)
-    rules = _rules(
+    table = table_of(scores, columns, matrix, cohort)
+    rules = rules_of(
         scores,
         table,
         metrics,
@@ -156,76 +150,3 @@ def analyze(
     print_analysis(found, cohort)
     if out is not None:
         say(f"written: {out / 'analysis.json'}", stderr=True)
-
-
-@app.command(epilog="Example: [cyan]segjury report results/scores.csv --out report.html[/]")
-def report(
-    scores: options.ScoresArgument,
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
-    higher: options.HigherOption = None,
-    lower: options.LowerOption = None,
-    missing: options.MissingOption = "",
-    columns: options.ColumnsOption = "",
-    matrix: options.MatrixOption = None,
-    reference: Annotated[
-        Path | None, typer.Option(help="Cases, for pictures.", show_default="as in run.json")
-    ] = None,
-    predictions: Annotated[
-        Path | None, typer.Option(help="Methods, for pictures.", show_default="as in run.json")
-    ] = None,
-) -> None:
-    """Write the report: one HTML file, and a folder `figures` beside it (SVG, PNG, PDF)."""
-    from segjury.console import terminal
-    from segjury.publish import publish
-
-    if out.is_dir():
-        raise InputError(f"{out} is a folder", "Give the name of the HTML file to write")
-    with terminal(stderr=True).status("writing the report"):
-        table = _table(scores, columns, matrix, None)
-        written = publish(
-            scores,
-            table,
-            out,
-            rules=_rules(scores, table, "", options.directions(higher, lower), missing=missing),
-            reference=reference,
-            predictions=predictions,
-        )
-    if written.note:
-        print(f"warning: {written.note}", file=sys.stderr)
-    print(f"report: {out}")
-
-
-def _table(scores: Path, columns: str, matrix: str | None, cohort: str | None) -> pd.DataFrame:
-    """The rows of a table that were asked for."""
-    from segjury.ranking import in_cohort
-    from segjury.table import read_cases, read_scores
-
-    table = read_scores(scores, columns=options.pairs("columns", columns), matrix=matrix)
-    return in_cohort(table, cohort, read_cases(scores) if cohort else None)
-
-
-def _rules(
-    scores: Path, table: pd.DataFrame, metrics: str, directions: dict[str, Any], **ranking: str
-) -> Rules:
-    """The run's rules with what was asked for instead."""
-    from dataclasses import replace
-
-    from segjury.ranking import Rules, doubtful_directions
-    from segjury.table import read_run
-
-    usual = Rules.of_run(read_run(scores))
-    present = [str(name) for name in table["metric"].unique()]
-    said = {options.metric(name, present): way for name, way in directions.items()}
-    chosen = options.ranking(usual.ranking, **ranking)
-    if ranking.get("weighted"):
-        weights = {options.metric(name, present): w for name, w in chosen.weights.items()}
-        chosen = chosen.model_copy(update={"weights": weights})
-    for warning in doubtful_directions(table, said):
-        print(f"warning: {warning}", file=sys.stderr)
-    return replace(
-        usual,
-        metrics=tuple(options.metric(name, present) for name in options.names(metrics) or ())
-        or None,
-        directions=said,
-        ranking=chosen,
-    )

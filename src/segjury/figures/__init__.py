@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from segjury.figures.boxes import metric_boxes
-from segjury.figures.illustration import Illustration, case_illustration
-from segjury.figures.panels import case_panel
+from segjury.figures.illustration import Illustration
 from segjury.figures.save import save_figure
 from segjury.figures.style import method_colours, method_markers
 
-__all__ = [
-    "Illustration",
-    "case_illustration",
-    "case_panel",
-    "method_colours",
-    "method_markers",
-    "metric_boxes",
-    "save_figure",
-]
+__all__ = ["Illustration", "method_colours", "method_markers", "save_figure"]

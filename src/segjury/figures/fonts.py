@@ -6,6 +6,8 @@ than drawing the figure. Glyphs that the small font lacks are taken from the who
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -27,14 +29,15 @@ LETTERS = (
     *range(0x25A0, 0x2600),  # geometric shapes
 )
 FAMILY_NAMES = (1, 16)  # entries of a font's table of names
-_folder = tempfile.TemporaryDirectory(prefix="segjury-font-")  # as long as the process lives
 
 
 @cache
 def families() -> tuple[str, str]:
     """The fonts to draw with, the small one made first; the same letters in the same places."""
+    folder = tempfile.mkdtemp(prefix="segjury-font-")  # needed as long as the process lives
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for style in STYLES:
-        path = Path(_folder.name, f"{style}.ttf")
+        path = Path(folder, f"{style}.ttf")
         _write_small(Path(get_data_path(), "fonts", "ttf", path.name), path)
         font_manager.fontManager.addfont(path)
     return SMALL, WHOLE

@@ -1,7 +1,7 @@
-"""The report: one self-contained page made from the long table."""
+"""The report: what a table of scores says, as a page, a PDF or Markdown."""
 
 from __future__ import annotations
 
-from segjury.report.report import write_report
+from segjury.report.report import Report, ReportFormat, Written, make_report, write_report
 
-__all__ = ["write_report"]
+__all__ = ["Report", "ReportFormat", "Written", "make_report", "write_report"]

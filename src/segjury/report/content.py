@@ -2,115 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import pandas as pd
 
-from segjury.figures.columns import Column, columns, score_key
-from segjury.figures.notation import metric_direction
+from segjury.analysis import Placing, split
+from segjury.analysis.placing import placing
+from segjury.analysis.summary import on_choices, on_hard_cases, on_raters, on_sureness, on_tests
+from segjury.errors import InputError
+from segjury.figures.columns import Column
+from segjury.figures.study import Study
 from segjury.figures.style import plain
 from segjury.protocols.ranking import in_words
-from segjury.ranking import Leaderboard, Rules, cohorts, notes
+from segjury.ranking import Rules, cohorts, notes
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
-from segjury.report.tables import (
-    Board,
-    Breakdown,
-    Comparison,
-    board,
-    breakdowns,
-    comparison,
-)
+from segjury.report.tables import Board, Breakdown, Comparison, board, breakdowns, comparison
+from segjury.table import group_columns
+
+ALL_CASES = "all cases"
+MOST_PARTS = 8  # values of a column for each of which there is a leaderboard
 
 
 @dataclass(frozen=True)
 class Content:
-    """All the report's words and numbers."""
+    """All the report's words and numbers; `said` are sentences about each section's figures.
+
+    `boards` are the leaderboards of every reading and part of the cases, the main one first.
+    """
 
     reading: str
     methods: tuple[str, ...]
+    looks: dict[str, tuple[str, str]]  # marker and colour of each method
     cases: int
     summary: tuple[str, ...]
-    main: Board
+    boards: tuple[Board, ...]
     readings: tuple[str, ...]
+    parts: tuple[str, ...]
     comparison: tuple[Comparison, ...]
-    others: tuple[Board, ...]
-    cohorts: tuple[Board, ...]
     ranked: tuple[Column, ...]
     beside: tuple[Column, ...]
     breakdowns: tuple[Breakdown, ...]
     gaps: tuple[Gap, ...]
+    said: dict[str, tuple[str, ...]]
+
+    @property
+    def main(self) -> Board:
+        """The leaderboard of the reading shown, over all cases."""
+        return self.boards[0]
 
 
-def content(scores: pd.DataFrame, rules: Rules) -> Content:
-    """Rank the methods in every reading and cohort, and put it in words."""
-    rank = rules.leaderboard
-    main = rank(scores)
-    others = [rank(scores, reading=name) for name in rules.other_readings(scores, main)]
-    boards = [main, *others]
-    groups = {name: rank(scores, reading=main.reading, cohort=name) for name in cohorts(scores)}
-    sizes = {name: _size(scores, name) for name in groups}
-    count = _count(scores)
-    directions = {str(m): direction(rules, str(m)) for m in scores["metric"].unique()}
-    print_board = partial(board, scores, directions=directions)
+def content(study: Study) -> Content:
+    """Rank the methods in every reading and part of the cases, and put it in words."""
+    scores, analysis = study.scores, study.analysis
+    found = list(_placings(study))
+    whole = [each for each in found if each.part is None]
+    main = whole[0]
+    parts = [each for each in found if each.part and each.board.reading == study.reading]
+    cases = _count(scores)
     return Content(
-        reading=main.reading,
-        methods=tuple(str(name) for name in main.position.index),
-        cases=count,
-        summary=(
-            *summary(main, others, {n: (b, sizes[n]) for n, b in groups.items()}, count),
-            *(_sentence(note) for note in notes(scores, main.reading)),
-        ),
-        main=print_board(main, caption=_caption(main, rules, count)),
-        readings=tuple(each.reading for each in boards),
-        comparison=comparison(boards) if others else (),
-        others=_others(print_board, main, others, rules),
-        cohorts=tuple(
-            print_board(
-                each,
-                caption=f"Cohort {plain(name)}: {sizes[name]} of {count} cases, "
-                f"{plain(main.reading)} reading",
-                against=main,
-                compared_with="all cases",
+        reading=study.reading,
+        methods=study.methods,
+        looks={name: (study.markers[name], study.colours[name]) for name in study.colours},
+        cases=cases,
+        summary=tuple(
+            plain(sentence)
+            for sentence in (
+                *summary(
+                    main.board,
+                    [each.board for each in whole[1:]],
+                    {_name(part): (part.board, part.cases) for part in parts},
+                    cases,
+                ),
+                *(on_sureness(analysis) if len(study.methods) > 1 and cases else ()),
+                *map(_sentence, notes(scores, study.reading)),
+                *map(_sentence, analysis.notes),
             )
-            for name, each in groups.items()
         ),
-        ranked=columns(scores, [str(key) for key in main.ranks.columns], directions),
-        beside=_beside(scores, main, directions),
-        breakdowns=breakdowns(scores, main, rules.ranking.aggregate, directions),
+        boards=tuple(_board(study, each, main, cases) for each in found),
+        readings=tuple(each.board.reading for each in whole),
+        parts=(ALL_CASES, *dict.fromkeys(map(_name, parts))),
+        comparison=comparison([each.board for each in whole]) if len(whole) > 1 else (),
+        ranked=study.ranked,
+        beside=study.beside,
+        breakdowns=breakdowns(scores, main.board, study.rules.ranking.aggregate, study.directions),
         gaps=tuple(gaps(scores)),
+        said=_said(study) if cases else {},
     )
 
 
-def direction(rules: Rules, metric: str) -> str:
-    """Which values of a metric are better, if anybody said."""
-    return (rules.directions or {}).get(metric) or metric_direction(metric)
+def _placings(study: Study) -> Iterator[Placing]:
+    """Leaderboards of all cases and of each part of them, under every reading."""
+    scores, rules = study.scores, study.rules
+    parts = list(_parts(scores))
+    readings = [study.reading, *rules.other_readings(scores, study.analysis.board)]
+    for part, rows in (((None, scores)), *parts):
+        for reading in readings:
+            main = part is None and reading == study.reading
+            slow = rules.ranking.scheme == "test-then-rank" and not main
+            samples = 0 if slow else study.settings.samples
+            try:
+                yield placing(
+                    part, rows, rules, reading, samples, study.settings.seed, study.methods
+                )
+            except InputError:  # the analysis notes readings and parts that cannot be ranked
+                continue
 
 
-def _others(
-    print_board: Any, main: Leaderboard, others: Sequence[Leaderboard], rules: Rules
-) -> tuple[Board, ...]:
-    """The other readings' leaderboards in which any rank differs."""
-    boards = (
-        print_board(
-            each,
-            caption=plain(f"Leaderboard, {each.reading} reading{_remarks(rules, each.reading)}"),
-            against=main,
-            compared_with=f"the {plain(main.reading)} reading",
-        )
-        for each in others
+def _parts(scores: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    """Parts of the cases that differ from each other and from the whole."""
+    seen = {frozenset(scores["case"])}
+    for column in (*(["cohort"] if cohorts(scores) else []), *group_columns(scores)):
+        values = split(scores, column)
+        if len(values) > MOST_PARTS:
+            continue
+        for value, rows in values.items():
+            cases = frozenset(rows["case"])
+            if cases not in seen:
+                seen.add(cases)
+                yield (column, value), rows
+
+
+def _name(part: Placing) -> str:
+    """What a part of the cases is called: `cohort high-complexity`."""
+    return plain(" ".join(part.part)) if part.part else ALL_CASES
+
+
+def _board(study: Study, each: Placing, main: Placing, cases: int) -> Board:
+    first = each is main
+    differs = f"the {plain(study.reading)} reading" if each.part is None else ALL_CASES
+    if each.part is not None and each.board.reading != study.reading:
+        differs = f"{ALL_CASES} in the {plain(study.reading)} reading"
+    return board(
+        study.scores,
+        each,
+        caption=_caption(each, study.rules, cases),
+        part=_name(each),
+        directions=study.directions,
+        against=None if first else main.board,
+        compared_with="" if first else differs,
     )
-    return tuple(each for each in boards if each.changed)
 
 
-def _caption(main: Leaderboard, rules: Rules, cases: int) -> str:
-    start = "Leaderboard" if main.reading == "given" else f"Leaderboard, {main.reading} reading"
-    over = f": {in_words(rules.ranking.aggregate)} over {cases} cases" if cases > 1 else ""
+def _caption(each: Placing, rules: Rules, cases: int) -> str:
+    reading = each.board.reading
+    start = "Leaderboard" if reading == "given" else f"Leaderboard, {reading} reading"
+    part = f", {_name(each)}" if each.part else ""
+    of = f"{each.cases} of {cases}" if each.part else f"{cases}"
+    over = f": {in_words(rules.ranking.aggregate)} over {of} cases" if cases > 1 else ""
     ranks = "mean rank on the cases" if rules.ranking.scheme == "rank-then-aggregate" else "rank"
-    return plain(f"{start}{over}, {ranks} beside each value{_remarks(rules, main.reading)}")
+    return plain(f"{start}{part}{over}, {ranks} beside each value{_remarks(rules, reading)}")
 
 
 def _remarks(rules: Rules, reading: str) -> str:
@@ -118,19 +160,20 @@ def _remarks(rules: Rules, reading: str) -> str:
     return "".join(f"; {remark}" for remark in rules.remarks.get(reading, ()))
 
 
-def _beside(
-    scores: pd.DataFrame, main: Leaderboard, directions: Mapping[str, str]
-) -> tuple[Column, ...]:
-    """What the table holds under the main reading beside the ranked scores."""
-    rows = scores[scores["reading"] == main.reading]
-    pairs = rows[["metric", "structure"]].drop_duplicates().itertuples(index=False)
-    whole = set(rows[rows["structure"] == "all"]["metric"])
-    keys = [score_key(m, s) for m, s in pairs if s == "all" or m not in whole]
-    return columns(scores, [key for key in keys if key not in main.ranks.columns], directions)
+def _said(study: Study) -> dict[str, tuple[str, ...]]:
+    """Sentences on the tests, on what the order depends on, on hard cases and on the raters."""
+    analysis, several = study.analysis, len(study.methods) > 1
+    found = {
+        "tests": on_tests(analysis) if several else (),
+        "choices": on_choices(analysis) if several else (),
+        "cases": on_hard_cases(analysis),
+        "raters": on_raters(analysis),
+    }
+    return {name: tuple(map(plain, sentences)) for name, sentences in found.items()}
 
 
 def _sentence(note: str) -> str:
-    return plain(f"{note[:1].upper()}{note[1:]}.")
+    return f"{note[:1].upper()}{note[1:].rstrip('.')}."
 
 
 def _count(scores: pd.DataFrame) -> int:
@@ -139,6 +182,15 @@ def _count(scores: pd.DataFrame) -> int:
     return 0 if names == {"all"} else len(names)
 
 
-def _size(scores: pd.DataFrame, cohort: str) -> int:
-    inside = [cohort in names.split(";") for names in scores["cohort"].astype(str)]
-    return int(scores[inside]["case"].nunique())
+def facts(found: Content) -> str:
+    """What the report is about, in a line."""
+    parts = [count_plainly(len(found.methods), "method")]
+    parts += [count_plainly(found.cases, "case")] if found.cases else []
+    parts += [count_plainly(len(found.ranked), "ranked score")]
+    parts += [f"{plain(found.reading)} reading"] if found.reading != "given" else []
+    return " · ".join(parts)
+
+
+def count_plainly(number: int, noun: str) -> str:
+    """`1 case`, `12 cases`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

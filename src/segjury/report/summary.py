@@ -86,7 +86,7 @@ def _agreement(main: Leaderboard, others: Sequence[Leaderboard]) -> str:
 
 
 def _cohort(main: Leaderboard, name: str, board: Leaderboard, size: int, cases: int) -> str:
-    where = f"In the {plain(name)} cohort ({size} of {cases} cases)"
+    where = f"In {plain(name)} ({size} of {cases} cases)"
     if not moved(main, board):
         return f"{where} the order is the same."
     return f"{where} the order changes: {_difference(main, board)}."

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import pandas as pd
 
+from segjury.analysis import Placing, sureness
 from segjury.figures.columns import Column, column, columns
 from segjury.figures.notation import number as write_number
 from segjury.figures.notation import rank as write_rank
@@ -45,15 +46,22 @@ class Row:
     mean_rank: str
     sd_rank: str
     sort: tuple[str, str, str]
+    sure: tuple[str, ...]
     cells: tuple[Cell, ...]
     change: Change | None = None
 
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard to print; `groups` are runs of columns of one metric."""
+    """A leaderboard to print; `groups` are runs of columns of one metric.
+
+    `sure` heads the columns on resamples, none where there are too few cases.
+    """
 
     caption: str
+    reading: str
+    part: str
+    sure: tuple[str, ...]
     columns: tuple[Column, ...]
     groups: tuple[tuple[Column, int], ...]
     rows: tuple[Row, ...]
@@ -72,24 +80,42 @@ class Board:
 
 def board(
     scores: pd.DataFrame,
-    results: Leaderboard,
+    placing: Placing,
     *,
     caption: str,
+    part: str,
     directions: Mapping[str, str],
     against: Leaderboard | None = None,
     compared_with: str = "",
 ) -> Board:
     """A leaderboard to print; what differs from `against` is marked."""
+    results = placing.board
     shown = columns(scores, [str(key) for key in results.ranks.columns], directions)
     groups = tuple(
         (run[0], len(run)) for run in (list(r) for _, r in groupby(shown, lambda c: c.metric))
     )
-    rows = tuple(_row(results, str(method), shown, against) for method in results.position.index)
-    return Board(caption, shown, groups, rows, compared_with)
+    sure = sureness(placing)
+    return Board(
+        caption=caption,
+        reading=results.reading,
+        part=part,
+        sure=tuple(sure),
+        columns=shown,
+        groups=groups,
+        rows=tuple(
+            _row(results, str(method), shown, against, tuple(cells[n] for cells in sure.values()))
+            for n, method in enumerate(results.position.index)
+        ),
+        compared_with=compared_with,
+    )
 
 
 def _row(
-    results: Leaderboard, method: str, shown: Sequence[Column], against: Leaderboard | None
+    results: Leaderboard,
+    method: str,
+    shown: Sequence[Column],
+    against: Leaderboard | None,
+    sure: tuple[str, ...],
 ) -> Row:
     position = float(results.position[method])
     mean, spread = float(results.mean_rank[method]), float(results.sd_rank[method])
@@ -102,6 +128,7 @@ def _row(
         mean_rank=write_number(mean, 2),
         sd_rank=write_number(spread, 2),
         sort=(_sortable(position), _sortable(mean), _sortable(spread)),
+        sure=sure,
         cells=tuple(_cell(results, method, column, against) for column in shown),
         change=_change(position, before),
     )

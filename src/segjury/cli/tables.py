@@ -1,0 +1,77 @@
+"""What the commands on tables share: reading one, and the rules of its ranking."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from segjury.cli import options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from segjury.figures.study import Study
+    from segjury.ranking import Rules
+
+
+def table_of(scores: Path, columns: str, matrix: str | None, cohort: str | None) -> pd.DataFrame:
+    """The rows of a table that were asked for."""
+    from segjury.ranking import in_cohort
+    from segjury.table import read_cases, read_scores
+
+    table = read_scores(scores, columns=options.pairs("columns", columns), matrix=matrix)
+    return in_cohort(table, cohort, read_cases(scores) if cohort else None)
+
+
+def rules_of(
+    scores: Path, table: pd.DataFrame, metrics: str, directions: dict[str, Any], **ranking: str
+) -> Rules:
+    """The run's rules with what was asked for instead."""
+    from dataclasses import replace
+
+    from segjury.ranking import Rules, doubtful_directions
+    from segjury.table import read_run
+
+    usual = Rules.of_run(read_run(scores))
+    present = [str(name) for name in table["metric"].unique()]
+    said = {options.metric(name, present): way for name, way in directions.items()}
+    chosen = options.ranking(usual.ranking, **ranking)
+    if ranking.get("weighted"):
+        weights = {options.metric(name, present): w for name, w in chosen.weights.items()}
+        chosen = chosen.model_copy(update={"weights": weights})
+    for warning in doubtful_directions(table, said):
+        print(f"warning: {warning}", file=sys.stderr)
+    return replace(
+        usual,
+        metrics=tuple(options.metric(name, present) for name in options.names(metrics) or ())
+        or None,
+        directions=said,
+        ranking=chosen,
+    )
+
+
+def study_from(
+    scores: Path,
+    table: pd.DataFrame,
+    rules: Rules,
+    *,
+    reading: str | None,
+    columns: str,
+    matrix: str | None,
+    **settings: Any,
+) -> Study:
+    """The table with its rules and what a run wrote beside it."""
+    from segjury.analysis import Settings
+    from segjury.figures.study import Study, completed
+    from segjury.table import read_calibration, read_cases, read_details
+
+    return Study(
+        completed(table),
+        rules,
+        Settings(**settings),
+        reading_asked=reading,
+        details=read_details(scores, columns=options.pairs("columns", columns), matrix=matrix),
+        cases=read_cases(scores),
+        calibration=read_calibration(scores),
+    )

@@ -1,0 +1,144 @@
+"""The report as Markdown, with the figures in the folder beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from segjury.report.content import facts
+from segjury.report.gaps import LISTED
+from segjury.report.tables import Board, Breakdown
+
+if TYPE_CHECKING:
+    from segjury.report.report import Report
+
+SECTIONS = {
+    "ranks": "How sure is the order?",
+    "tests": "Which differences hold?",
+    "choices": "What does the order depend on?",
+    "spread": "Scores over the cases",
+    "relations": "Which scores and methods are alike?",
+    "cases": "Cases",
+    "pictures": "Pictures of cases",
+    "raters": "How far do the raters agree?",
+    "maps": "Probabilities, volumes, contact",
+}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>&~$-])")
+
+
+def markdown(report: Report) -> str:
+    """The whole report; text from outside is escaped, so that it is shown as it is."""
+    return "\n".join(_lines(report)).rstrip() + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown and HTML take for nothing but text."""
+    return _SPECIAL.sub(r"\\\1", text).replace("\\<", "&lt;").replace("\\>", "&gt;")
+
+
+def _lines(report: Report) -> Iterator[str]:
+    found = report.content
+    yield from (f"# {escaped(report.title)}", "", facts(found), "")
+    yield from _list(found.summary)
+    yield from ("## Leaderboard", "")
+    for board in found.boards:
+        yield from _board(board)
+    for section, title in SECTIONS.items():
+        yield from _section(report, section, title)
+    if found.breakdowns:
+        yield from ("## By structure", "")
+        for breakdown in found.breakdowns:
+            yield from _breakdown(breakdown)
+    yield from _gaps(report)
+    yield from _methods(report)
+
+
+def _section(report: Report, section: str, title: str) -> Iterator[str]:
+    families, said = report.drawn.of(section), report.content.said.get(section, ())
+    if not families and not said:
+        return
+    yield from (f"## {title}", "")
+    yield from _list(said)
+    for family in families:
+        for plate in family.plates:
+            yield f"![{escaped(plate.alt)}](figures/{plate.name}.png)"
+            yield from ("", f"**{escaped(plate.title)}.** {escaped(plate.caption)}", "")
+
+
+def _board(board: Board) -> Iterator[str]:
+    scores = [
+        f"{column.title}{'' if column.structure == 'all' else f', {column.structure}'} "
+        f"{column.arrow}{f' ({column.unit})' if column.unit else ''}"
+        for column in board.columns
+    ]
+    rows = [
+        [
+            row.position,
+            row.method,
+            row.mean_rank,
+            row.sd_rank,
+            *row.sure,
+            *(f"{cell.value} ({cell.rank})" for cell in row.cells),
+        ]
+        for row in board.rows
+    ]
+    head = ["#", "method", "mean rank", "SD", *board.sure, *scores]
+    yield from _table(board.caption, head, rows)
+
+
+def _breakdown(breakdown: Breakdown) -> Iterator[str]:
+    rows = [[structure, *(value for value, _best in cells)] for structure, cells in breakdown.rows]
+    yield from _table(breakdown.caption, ["structure", *breakdown.methods], rows)
+
+
+def _gaps(report: Report) -> Iterator[str]:
+    gaps = report.content.gaps
+    yield from ("## Not scored", "")
+    if not gaps:
+        yield from ("Nothing: every method has every score of every case.", "")
+        return
+    rows = [
+        [gap.status, gap.method, gap.case, gap.scores, gap.readings, gap.detail]
+        for gap in gaps[:LISTED]
+    ]
+    caption = f"{len(rows)} of {len(gaps)} entries, by method and case"
+    yield from _table(caption, ["status", "method", "case", "scores", "readings", "reason"], rows)
+
+
+def _methods(report: Report) -> Iterator[str]:
+    yield from ("## Methods", "")
+    for paragraph in report.methods:
+        yield from (f"**{paragraph.title}.** {escaped(paragraph.text)}", "")
+    rows = [
+        [m.title, m.name, m.summary, m.better, m.bounds, m.unit, "yes" if m.ranked else "no"]
+        for m in report.definitions
+    ]
+    head = ["metric", "name", "what it measures", "better", "range", "unit", "ranked"]
+    yield from _table("Scores", head, rows)
+    for source in report.protocol.sources:
+        yield f"- {escaped(source.text)}{f' <{source.link}>' if source.link else ''}"
+    yield from ("", f"**Cite this report.** {escaped(report.citation)}", "")
+    yield from (
+        "**Versions.** " + escaped(", ".join(map(" ".join, report.provenance.versions))),
+        "",
+    )
+    yield "For research on methods, not for decisions on patients."
+
+
+def _list(sentences: Sequence[str]) -> Iterator[str]:
+    yield from (f"- {escaped(sentence)}" for sentence in sentences)
+    yield ""
+
+
+def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield from (f"**{escaped(caption)}**", "")
+    yield _row(head)
+    yield _row(["---"] * len(head), escape=False)
+    yield from map(_row, rows)
+    yield ""
+
+
+def _row(cells: Sequence[str], *, escape: bool = True) -> str:
+    texts = [escaped(" ".join(cell.split())) if escape else cell for cell in cells]
+    return f"| {' | '.join(texts)} |"

@@ -1,0 +1,186 @@
+"""How the numbers came about, in sentences that a paper can quote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from segjury.analysis import Settings
+from segjury.analysis.stability import FEWEST_CASES
+from segjury.figures.study import Study
+from segjury.figures.style import plain
+from segjury.protocols.ranking import Ranking, in_words
+from segjury.report.protocol import Protocol, Provenance
+from segjury.report.summary import count
+
+READINGS = {
+    "released": "the numbers that the organisers' released program prints, its quirks included",
+    "published": "the formulas of the paper or the challenge page, taken literally",
+    "corrected": "the same intention without the known defects",
+}
+SCHEMES = {
+    "mean-of-metric-ranks": "The case values of each score became one value (their {aggregate}), "
+    "methods were ranked by it, and the order is that of the mean of these ranks.",
+    "aggregate-then-rank": "The case values of each score became one value (their {aggregate}), "
+    "methods were ranked by it, and the order is that of the mean of these ranks.",
+    "rank-then-aggregate": "Methods were ranked on each case and score, a missing or failed "
+    "prediction last, and the order is that of the mean of all these ranks.",
+    "test-then-rank": "Methods were ranked by how many others they beat in a one-sided Wilcoxon "
+    "test at {alpha:g}, Holm over all ordered pairs, and the order is that of the mean rank.",
+}
+TIES = {
+    "average": "Equal values share the mean of their ranks.",
+    "min": "Equal values share the best of their ranks.",
+    "max": "Equal values share the worst of their ranks.",
+    "dense": "Equal values share a rank, and no rank is left out after them.",
+}
+MISSING = {
+    "error": "A value that some methods have and others lack is not accepted.",
+    "exclude": "A case on which some method lacks a value was left out of that score for all.",
+    "worst": "A value that a method lacks counts as the worst of the score.",
+}
+POLICY = {
+    ("missing", "worst"): "A missing prediction gets the worst value of every score.",
+    ("failed", "worst"): "So does one that cannot be read or does not fit the reference.",
+    ("undefined", "exclude"): "A score that is not defined for a case is left out for that case.",
+    ("undefined", "worst"): "A score that is not defined for a case counts as the worst.",
+    ("absent", "exclude"): "A class that the reference of a case lacks is left out for that case.",
+    ("absent", "score"): "A class that the reference of a case lacks is scored as the metric "
+    "defines it.",
+}
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A part of the methods section."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The paragraph in one line."""
+        return " ".join(self.sentences)
+
+
+def methods_section(
+    study: Study, protocol: Protocol, origin: Provenance, *, version: str, table_hash: str
+) -> tuple[Paragraph, ...]:
+    """What was done, part by part, from the settings that were used."""
+    found = {
+        "Scoring": _scoring(study, protocol, origin, version, table_hash),
+        "Readings": _readings(study),
+        "Cases that cannot be scored": _policy(protocol),
+        "Ranking": _ranking(study.rules.ranking),
+        "Uncertainty": _uncertainty(study),
+        "Tests": _tests(study.settings),
+        "Hard cases and failures": _cases(study),
+    }
+    made = (Paragraph(title, tuple(map(plain, said))) for title, said in found.items())
+    return tuple(paragraph for paragraph in made if paragraph.sentences)
+
+
+def citation(title: str, origin: Provenance, *, version: str, table_hash: str) -> str:
+    """A line that identifies this report."""
+    parts = [f"{title}: benchmark report", f"segjury {version}" if version else "segjury"]
+    parts += [f"scores of {origin.started[:10]}"] if origin.started else []
+    parts += [f"table SHA-256 {table_hash[:16]}"] if table_hash else []
+    return plain(f"{'; '.join(parts)}.")
+
+
+def _scoring(
+    study: Study, protocol: Protocol, origin: Provenance, version: str, table_hash: str
+) -> Iterator[str]:
+    cases, methods = len(study.analysis.panel.cases), len(study.methods)
+    what = f"{count(methods, 'method')} on {count(cases, 'case')}"
+    if protocol.name:
+        yield (
+            f"Scores are those of {what}, computed with segjury {origin.version or version} "
+            f"under the protocol {protocol.name} ({protocol.title.rstrip('.')})."
+        )
+    else:
+        yield f"Scores of {what} were given as a table; how they were computed is not recorded."
+    if protocol.hash:
+        yield f"The protocol file has the SHA-256 {protocol.hash}."
+    if table_hash:
+        yield f"The table of scores has the SHA-256 {table_hash}."
+
+
+def _readings(study: Study) -> Iterator[str]:
+    if study.reading == "given":
+        return
+    yield (
+        "A reading is one definition of the protocol's scores: "
+        + "; ".join(f"{name}, {words}" for name, words in READINGS.items())
+        + "."
+    )
+    yield f"Figures and tests are of the {study.reading} reading."
+    for reading, remarks in study.rules.remarks.items():
+        if remarks:
+            yield f"In the {reading} reading: {'; '.join(remarks)}."
+
+
+def _policy(protocol: Protocol) -> Iterator[str]:
+    for name, value in protocol.policy:
+        if (name, value) in POLICY:
+            yield POLICY[name, value]
+
+
+def _ranking(ranking: Ranking) -> Iterator[str]:
+    yield SCHEMES[ranking.scheme].format(aggregate=in_words(ranking.aggregate), alpha=ranking.alpha)
+    yield TIES[ranking.ties]
+    yield f"Values that agree in {ranking.digits} significant digits are equal."
+    yield MISSING[ranking.missing]
+    if ranking.weights:
+        weights = ", ".join(f"{name} {weight:g}" for name, weight in ranking.weights.items())
+        yield f"Ranks were weighted: {weights}; 1 for the others."
+
+
+def _uncertainty(study: Study) -> Iterator[str]:
+    settings, analysis = study.settings, study.analysis
+    level = f"{100 * settings.level:g} %"
+    if not analysis.stability.tells:
+        yield f"The order was not resampled: that takes at least {FEWEST_CASES} cases."
+        return
+    yield (
+        f"Cases were drawn with replacement {settings.samples} times (seed {settings.seed}) and "
+        f"ranked by the same rules; intervals of ranks hold the middle {level}."
+    )
+    yield (
+        "Methods share a letter where neither is before the other in "
+        f"{100 - (100 - 100 * settings.level) / 2:g} % of the resamples, pair by pair, without "
+        "correction for their number."
+    )
+    if analysis.with_raters is not None:
+        names = ", ".join(analysis.with_raters.redrawn)
+        yield f"Raters were drawn too, once per resample for all cases, for {names}."
+    used = {score.means.method for score in analysis.scores.values()}
+    words = {"t": "Student's", "bca": "of the BCa bootstrap", "percentile": "percentiles"}
+    said = " and ".join(words.get(name, name) for name in sorted(used))
+    yield f"Intervals of means are {said}."
+
+
+def _tests(settings: Settings) -> Iterator[str]:
+    yield (
+        f"Each score was tested by itself at {settings.alpha:g}: Friedman's test with tie "
+        "correction, then Conover's test of all pairs with Holm's correction; and Wilcoxon's "
+        "signed-rank test of all pairs, differences of zero discarded, exact up to 50 "
+        "differences, with Holm's correction over the pairs."
+    )
+    yield (
+        "Bars of critical-difference diagrams join the largest runs of methods of which no pair "
+        "differs in Conover's test; where Friedman's test finds nothing, all methods are one."
+    )
+    if settings.baselines:
+        yield f"Baselines named beforehand: {', '.join(settings.baselines)}."
+
+
+def _cases(study: Study) -> Iterator[str]:
+    yield (
+        "A signature is a score minus its mean over cases and methods, divided by its standard "
+        "deviation, positive for better; a case is hard for a method where the mean over the "
+        "scores is -1 or less."
+    )
+    rules = study.analysis.failures.rules
+    if rules:
+        yield "Failures: " + "; ".join(f"{rule.text} ({rule.why})" for rule in rules) + "."
