@@ -33,8 +33,13 @@ def test_smaller_vector_files_hold_the_same_texts_and_marks() -> None:
         FigureCanvasSVG(figure).print_svg(buffer)
     before, after = buffer.getvalue(), slim(buffer.getvalue())
     assert len(after) < 0.4 * len(before)
-    for tag in ("text", "use", "path"):
+    for tag in ("text", "use"):
         assert len(elements(after, tag)) == len(elements(before, tag))
+    parts = [
+        sum(path.get("d", "").upper().count("M") for path in elements(svg, "path"))
+        for svg in (before, after)
+    ]
+    assert parts[0] == parts[1]
     said = [["".join(text.itertext()) for text in elements(svg, "text")] for svg in (before, after)]
     assert said[0] == said[1]
     assert "$x_1$ & $" in said[1]
@@ -47,6 +52,31 @@ def test_smaller_vector_files_hold_the_same_texts_and_marks() -> None:
     for old, new in placed:
         assert (old is None) == (new is None)
         assert old is None or float(new) == pytest.approx(float(old), abs=0.006)
+
+
+def test_many_marks_of_one_look_are_points_of_one_line() -> None:
+    values = [0.1 * n for n in range(20)]
+    figure = Figure(figsize=(2, 2))
+    figure.add_subplot().plot(values, values[::-1], "D", color="red")
+    buffer = io.StringIO()
+    with styled():
+        FigureCanvasSVG(figure).print_svg(buffer)
+    ticks = {"0.5", "1.5"}
+    old = [
+        (float(mark.get("x", "")), float(mark.get("y", "")))
+        for mark in elements(buffer.getvalue(), "use")
+        if "#ff0000" in mark.get("style", "")
+    ]
+    assert len(old) == 20
+    after = slim(buffer.getvalue())
+    (line,) = [path for path in elements(after, "path") if path.get("marker-mid")]
+    (marker,) = elements(after, "marker")
+    assert line.get("marker-start") == line.get("marker-end") == f"url(#{marker.get('id')})"
+    numbers = [float(n) for n in line.get("d", "").removeprefix("M").split()]
+    new = list(zip(numbers[::2], numbers[1::2], strict=True))
+    for was, now in zip(old, new, strict=True):
+        assert now == pytest.approx(was, abs=0.006)
+    assert ticks <= {"".join(text.itertext()) for text in elements(after, "text")}
 
 
 def test_styles_clips_and_turns_are_kept_as_classes() -> None:
@@ -66,6 +96,14 @@ def test_styles_clips_and_turns_are_kept_as_classes() -> None:
     assert "<g" not in small
 
 
+@pytest.mark.parametrize(("style", "paths"), [("fill: #ff0000", 1), ("fill-opacity: 0.5", 2)])
+def test_paths_of_one_look_are_one_unless_they_shine_through(style: str, paths: int) -> None:
+    path = f'<path d="M 1 2 L 3 4" style="{style}"/>'
+    small = slim(f'<svg xmlns="http://www.w3.org/2000/svg">{path}{path}</svg>')
+    assert len(elements(small, "path")) == paths
+    assert small.count("M1 2L3 4") == 2
+
+
 def test_circles_are_arcs_and_other_curves_are_not() -> None:
     def drawn(patch: Patch) -> str:
         figure = Figure(figsize=(1, 1))
@@ -73,10 +111,10 @@ def test_circles_are_arcs_and_other_curves_are_not() -> None:
         return figure_bytes(figure, "svg").decode()
 
     circle = drawn(Circle((36, 36), 10, transform=None))
-    (arc,) = re.findall(r"d='(M[^']*A[^']*)'", circle)
-    assert arc == "M36 46A10 10 0 1 0 36 26A10 10 0 1 0 36 46z"
+    (arc,) = re.findall(r"d='[^']*(M[^'M]*a[^'M]*)'", circle)
+    assert arc == "M36 46a10 10 0 1 0 0 -20a10 10 0 1 0 0 20z"
     ellipse = drawn(Ellipse((36, 36), 20, 10, transform=None))
-    assert "A" not in "".join(re.findall(r" d='([^']*)'", ellipse))
+    assert "a" not in "".join(re.findall(r" d='([^']*)'", ellipse))
     assert "C" in ellipse
 
 

@@ -11,6 +11,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
 from matplotlib.patheffects import withStroke
 
 from segjury.analysis.stability import RankDistribution
@@ -27,7 +28,7 @@ from segjury.figures.kind import Kind, Subject, whole_and_each_score
 from segjury.figures.notation import rank
 from segjury.figures.places import place_axis
 from segjury.figures.study import Scores, Study, study_of
-from segjury.figures.style import INK, MUTED, PAGE_WIDTH_IN, styled, wrapped
+from segjury.figures.style import INK, MUTED, PAGE_WIDTH_IN, ROUND, styled, wrapped
 
 _FRAME_IN = 0.95
 _CELLS_IN = 2.4  # width of all places together, as long as there are few
@@ -99,6 +100,7 @@ def _row(axes: Axes, study: Study, y: int, own: pd.DataFrame) -> PathCollection:
         own["place"],
         np.full(len(own), y),
         s=own["share"],
+        marker=MarkerStyle(ROUND),
         color=study.colours[method],
         linewidth=0,
         zorder=3,

@@ -68,7 +68,8 @@ def _png(figure: Figure) -> bytes:
         pixels = np.asarray(canvas.buffer_rgba())[..., :3]
         return indexed_png(np.ascontiguousarray(pixels), PNG_DPI)
     buffer = io.BytesIO()
-    canvas.print_png(buffer, metadata=_METADATA["png"])
+    quick = {"compress_level": 4}  # three times as fast as the usual 6, a few per cent larger
+    canvas.print_png(buffer, metadata=_METADATA["png"], pil_kwargs=quick)
     return buffer.getvalue()
 
 

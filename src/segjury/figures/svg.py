@@ -22,6 +22,14 @@ _RUN = re.compile(
     r"<g class='(?P<look>\w+)'>(?:<use[^>]*/>)+</g>"
     r"(?:<g class='(?P=look)'>(?:<use[^>]*/>)+</g>)+"
 )
+_SAME_MARKS = re.compile(
+    r"<use xlink:href='#(?P<mark>\w+)' x='[^']*' y='[^']*' class='(?P<look>\w+)'/>"
+    r"(?:<use xlink:href='#(?P=mark)' x='[^']*' y='[^']*' class='(?P=look)'/>){7,}"
+)
+_SAME_PATHS = re.compile(
+    r"<path d='[^']*' class='(?P<look>\w+)'/>(?:<path d='[^']*' class='(?P=look)'/>)+"
+)
+_PLACE = re.compile(r" x='([^']*)' y='([^']*)'")
 _MEASURES = ("x", "y", "width", "height", "transform", "points")
 # Verdana and Geneva are as wide as DejaVu Sans, which few computers have
 _FONTS = "'DejaVu Sans',Verdana,Geneva,sans-serif"
@@ -33,7 +41,8 @@ def slim(svg: str) -> str:
     """The drawing in fewer bytes, to a hundredth of a point."""
     sheet = _Sheet()
     body = "".join(sheet.written(_HEAD.sub("", svg)))
-    body = _RUN.sub(_one_group, body)
+    body = _SAME_MARKS.sub(_marked_line, _RUN.sub(_one_group, body))
+    body = _SAME_PATHS.sub(sheet.one_path, body)
     return body.replace("<style></style>", f"<style>{_STYLE}{sheet.rules()}</style>", 1)
 
 
@@ -67,6 +76,13 @@ class _Sheet:
     def rules(self) -> str:
         """The styles as CSS."""
         return "".join(f".{name}{{{look}}}" for look, name in self.looks.items())
+
+    def one_path(self, run: re.Match[str]) -> str:
+        """Paths of one look in a row as one, unless they shine through where they overlap."""
+        looks = {name: look for look, name in self.looks.items()}
+        if "opacity" in looks[run["look"]]:
+            return run.group()
+        return re.sub(rf"' class='{run['look']}'/><path d='", "", run.group())
 
     def _tag(self, tag: str) -> str:
         name, _, rest = tag[1:-1].partition(" ")
@@ -155,21 +171,32 @@ def _path(text: str) -> str:
 
 
 def _circle(steps: list[tuple[str, list[float]]]) -> str:
-    """The eight curves of a round marker as two arcs; nothing for any other path."""
-    if [letter for letter, _ in steps] != ["M", *"CCCCCCCC", "z"]:
+    """The four or eight curves of a round marker as two arcs; nothing for any other path."""
+    letters = "".join(letter for letter, _ in steps)
+    if letters not in ("MCCCCz", "MCCCCCCCCz"):
         return ""
     (x, y), ends = steps[0][1], [numbers[-2:] for _, numbers in steps[1:-1]]
-    r = ends[1][0] - x
+    ends = ends[len(ends) // 4 - 1 :: len(ends) // 4]  # after each quarter
+    r = ends[0][0] - x
     quarters = [(x + r, y - r), (x, y - 2 * r), (x - r, y - r), (x, y)]
-    if (
-        max(math.dist(end, place) for end, place in zip(ends[1::2], quarters, strict=True))
-        > _ROUNDING
-    ):
+    if max(math.dist(end, place) for end, place in zip(ends, quarters, strict=True)) > _ROUNDING:
         return ""
-    across = f"A{_number(r)} {_number(r)} 0 1 0 {_number(x)} "
-    return f"M{_number(x)} {_number(y)}{across}{_number(y - 2 * r)}{across}{_number(y)}z"
+    across = f"a{_number(r)} {_number(r)} 0 1 0 0 "
+    return f"M{_number(x)} {_number(y)}{across}{_number(-2 * r)}{across}{_number(2 * r)}z"
 
 
 def _one_group(run: re.Match[str]) -> str:
     """Marks within one frame, as one group."""
     return run.group().replace(f"</g><g class='{run['look']}'>", "")
+
+
+def _marked_line(run: re.Match[str]) -> str:
+    """Many marks of one look as an invisible line with a mark at each of its points."""
+    name = f"k{run.start()}"
+    points = " ".join(f"{x} {y}" for x, y in _PLACE.findall(run.group()))
+    return (
+        f"<marker id='{name}' markerUnits='userSpaceOnUse' overflow='visible'>"
+        f"<use xlink:href='#{run['mark']}' class='{run['look']}'/></marker>"
+        f"<path d='M{points}' fill='none' marker-start='url(#{name})' marker-mid='url(#{name})' "
+        f"marker-end='url(#{name})'/>"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +17,7 @@ from segjury.figures.save import FORMATS, Format, figure_bytes, slug
 from segjury.figures.study import Study
 from segjury.figures.style import plain
 
-FIGURES_AT_ONCE = 10  # by a process, before it takes the next ones
+FIGURES_AT_ONCE = 4  # by a process, before it takes the next ones
 FEW_FIGURES = 16  # up to here starting processes costs more than it gains
 
 
@@ -83,23 +84,32 @@ def draw_all(
     """
     wanted = [kind for name, kind in KINDS.items() if kinds is None or name in kinds]
     tasks = [(kind.name, subject) for kind in wanted for subject in kind.subjects(study)]
+    if len(tasks) <= FEW_FIGURES:
+        jobs = 1
     plates: dict[str, list[Plate]] = {kind.name: [] for kind in wanted}
     problems: list[str] = []
-    each = zip(tasks, _drawn(study, tasks, tuple(formats), jobs), strict=True)
-    for done, ((name, _), found) in enumerate(each, 1):
-        progress(done, len(tasks))
-        if isinstance(found, Plate):
-            plates[name].append(found)
-        else:
-            problems.append(found)
+    with ThreadPoolExecutor(1) as aside:  # while other processes draw the rest
+        waiting = [aside.submit(plate_of, picture, tuple(formats)) for picture in pictures]
+        if jobs == 1:
+            wait(waiting)  # two threads of one process must not draw at once
+        each = zip(tasks, _drawn(study, tasks, tuple(formats), jobs), strict=True)
+        for done, ((name, _), found) in enumerate(each, 1):
+            progress(done, len(tasks))
+            if isinstance(found, Plate):
+                plates[name].append(found)
+            else:
+                problems.append(found)
+        shown = [future.result() for future in waiting]
     families = [
         Family(kind.name, kind.title, kind.help, kind.section, tuple(plates[kind.name]))
         for kind in wanted
         if plates[kind.name]
     ]
     for title in dict.fromkeys(picture.kind for picture in pictures):
-        shown = [plate_of(p, tuple(formats)) for p in pictures if p.kind == title]
-        families.append(Family(slug(f"picture {title}"), title, "", "pictures", tuple(shown)))
+        own = [
+            plate for plate, picture in zip(shown, pictures, strict=True) if picture.kind == title
+        ]
+        families.append(Family(slug(f"picture {title}"), title, "", "pictures", tuple(own)))
     return Drawn(_with_file_names(families), tuple(problems))
 
 
@@ -122,7 +132,8 @@ def plate_of(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> Pl
     """A figure with its words, written in each format."""
     files: dict[str, bytes] = {form: figure_bytes(picture.figure, form) for form in formats}
     if picture.data is not None:
-        files["csv"] = picture.data.to_csv(index=False, lineterminator="\n").encode()
+        table = picture.data.to_csv(index=False, lineterminator="\n", float_format="%.12g")
+        files["csv"] = table.encode()  # twelve digits: beyond, scores count as equal
     width, height = picture.figure.get_size_inches()
     return Plate(
         name=picture.name,
@@ -143,8 +154,6 @@ def _drawn(
     jobs: int,
 ) -> Iterator[Plate | str]:
     """Each figure, or why there is none, in the order of the tasks."""
-    if len(tasks) <= FEW_FIGURES:
-        jobs = 1
     _ = study.analysis  # once, before the study is sent to others
     sent = study if jobs == 1 else _light(study)
     size = 1 if jobs == 1 else FIGURES_AT_ONCE
