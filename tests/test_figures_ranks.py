@@ -567,10 +567,10 @@ def texts_of(figure):
 
 def boxes_of_texts(figure):
     """Texts that are drawn and what they cover, in pixels."""
-    figure.draw_without_rendering()  # legends are placed only then
     renderer = FigureCanvasAgg(figure).get_renderer()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
+        figure.draw_without_rendering()  # legends are placed only then
         return [
             (text.get_text(), text.get_window_extent(renderer))
             for text in texts_of(figure)
