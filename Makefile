@@ -4,7 +4,7 @@ BIN := .venv/bin
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check format gallery bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -33,10 +33,14 @@ format: .venv/ready  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+gallery: demo  ## draw the figures of the documentation from the demo
+	$(BIN)/python docs/make_gallery.py demo
+
 bench: .venv/ready  ## print the performance table
 	$(BIN)/python benchmarks/pdacvi.py
 	$(BIN)/python benchmarks/masks.py
 	$(BIN)/python benchmarks/statistics.py
+	$(BIN)/python benchmarks/report.py
 
 clean:  ## remove what the other targets made
 	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

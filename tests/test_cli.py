@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 PROTOCOL = "curvas-pdacvi-2025"
-COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report")
+COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report", "figure")
 COMMANDS += ("analyze", "ratings", "ensemble", "vessels")
 
 
@@ -61,7 +61,87 @@ def test_the_demo_ends_with_the_leaderboard_and_the_report(demo):
         assert method in printed
     page = (out / "report.html").read_text()
     assert all(method in page for method in board["method"])
-    assert any((out / "figures").glob("case-*.png"))
+    figures = {path.name for path in (out / "figures").iterdir()}
+    for name in ("ranks", "boxes-dsc", "cd-dsc", "reliability", "failures", "raters"):
+        assert {f"{name}.{form}" for form in ("svg", "png", "pdf", "csv")} <= figures
+    for picture in ("slices", "agreement", "probability-maps", "contact"):
+        assert any(name.startswith(f"{picture}-p") for name in figures), picture
+    assert "could not be drawn" not in page
+
+
+def test_one_figure_alone_is_that_of_the_report(demo, tmp_path):
+    _, out = demo
+    for ending in ("svg", "png", "pdf", "csv"):
+        path = tmp_path / f"alone.{ending}"
+        done = segjury("figure", "boxes", out, "--score", "vi SMA", "--out", path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == f"figure: {path}\n"
+        again = out / "figures" / f"boxes-vi-sma.{ending}"
+        if ending != "csv":
+            assert path.read_bytes() == again.read_bytes()
+        else:  # the one of a page has twelve digits
+            pd.testing.assert_frame_equal(pd.read_csv(path), pd.read_csv(again))
+
+
+def test_a_picture_of_any_case_and_method(demo, tmp_path):
+    _, out = demo
+    path = tmp_path / "new" / "p2.csv"
+    chosen = ("--method", "Consensus", "--method", "Calibrated")
+    done = segjury("figure", "slices", out, "--case", "P002", *chosen, "--out", path)
+    assert done.returncode == 0, done.stderr
+    shown = set(pd.read_csv(path)["by"])
+    assert {"Consensus", "Calibrated", "Rater 1", "Rater 5"} <= shown
+    assert "Overconfident" not in shown
+
+
+def test_the_list_of_figures_names_all():
+    printed = segjury("figure", "list").stdout
+    for name in ("blob", "cd", "podium", "reliability", "invasion", "slices", "mip", "contact"):
+        assert re.search(rf"^\s+{name}\s", printed, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nothing", "{out}", "--out", "x.svg"), "there is no figure 'nothing'"),
+        (("blob",), "the figure needs SCORES"),
+        (("blob", "{out}"), "the figure needs --out"),
+        (("blob", "{out}", "--out", "x.jpg"), "--out is 'x.jpg'. Use a name that ends in .svg"),
+        (("blob", "{out}", "--score", "dice", "--out", "x.svg"), "the table has no score 'dice'"),
+        (("blob", "{out}", "--case", "P001", "--out", "x.svg"), "takes no --case"),
+        (("slices", "{out}", "--out", "x.png"), "the picture slices needs a --case"),
+        (("slices", "{out}", "--case", "P9", "--out", "x.png"), "there is no case 'P9'"),
+        (
+            ("slices", "{out}", "--case", "P001", "--method", "Nobody", "--out", "x.png"),
+            "the table has no method 'Nobody'. It has ",
+        ),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_says_why(demo, tmp_path, arguments, said):
+    _, out = demo
+    done = segjury("figure", *(text.format(out=out) for text in arguments), cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_without_figures_and_with_a_title(demo, tmp_path):
+    _, out = demo
+    path = tmp_path / "report.md"
+    done = segjury("report", out, "--figures", "none", "--title", "Ours", "--out", path)
+    assert done.returncode == 0, done.stderr
+    assert path.read_text("utf-8").startswith("# Ours\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.md"]
+    for options, said in (
+        (("--out", tmp_path / "report.doc"), "which says no format"),
+        (("--out", tmp_path / "r.html", "--format", "word"), "--format is 'word'"),
+        (("--out", tmp_path / "r.html", "--figures", "bubble"), "--figures is 'bubble'"),
+        (("--out", tmp_path), "is a folder"),
+    ):
+        done = segjury("report", out, *options)
+        assert done.returncode == 2
+        assert said in done.stderr
 
 
 def test_the_demo_shows_ranks_that_depend_on_what_is_asked(demo):

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from segjury import metrics
 from segjury.metrics import METRICS, READINGS
 from segjury.protocols import METRIC_USES, Protocol, builtin_names, load_protocol
+from segjury.publish import known_kinds
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -254,6 +255,22 @@ def test_the_page_of_curvas_2024_prints_what_the_released_program_did():
         short = {"pancreas": "panc", "kidney": "kidn", "liver": "livr"}[organ]
         assert released == f"{known['dsc_released_code'][short]:.4f}"
         assert corrected == f"{known['dsc_volumetric'][short]:.4f}"
+
+
+# ---- figures -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", known_kinds())
+def test_the_gallery_shows_every_figure_and_how_to_read_it(name):
+    page = (DOCS / "gallery.md").read_text("utf-8")
+    assert (DOCS / "gallery" / f"{name}.png").is_file()
+    (part,) = [part for part in page.split("\n### ") if f"(`{name}`)\n" in part]
+    assert known_kinds()[name][1] in part
+    assert f'<img src="gallery/{name}.png"' in part
+    assert f"segjury figure {name} demo/scores.csv" in part
+    alt = re.search(r'alt="([^"]*)"', part)
+    assert alt
+    assert len(alt.group(1)) > 30
 
 
 # ---- links ---------------------------------------------------------------------------------

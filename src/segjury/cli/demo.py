@@ -39,4 +39,4 @@ def demo(
     )
     analyze(out / "scores.csv", out=out)
     rank(out / "scores.csv", out=out)
-    report(out / "scores.csv", out=out / "report.html")
+    report(out / "scores.csv", out=out / "report.html", jobs=jobs)
