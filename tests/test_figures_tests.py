@@ -31,7 +31,7 @@ from segjury.figures.significance import (
     significance_data,
 )
 from segjury.figures.study import Study, completed
-from segjury.figures.style import plain
+from segjury.figures.style import plain, styled
 from segjury.ranking import Rules
 from segjury.table import read_scores
 from tests.score_tables import ODD_NAMES, labelled, make_scores
@@ -103,6 +103,9 @@ def small_print(figure: Figure) -> str:
 
 def drawn_texts(figure: Figure) -> list[tuple[str, np.ndarray]]:
     """What can be read in a figure and the box that it covers, in points."""
+    with styled(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.draw_without_rendering()  # ticks are placed only then
     texts = list(figure.texts)
     for axes in figure.axes:
         texts += axes.texts
@@ -113,7 +116,7 @@ def drawn_texts(figure: Figure) -> list[tuple[str, np.ndarray]]:
                 texts += [label for at, label in ticks if low <= at <= high]
                 texts.append(axis.label)
     renderer = FigureCanvasAgg(figure).get_renderer()
-    with warnings.catch_warnings():
+    with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         return [
             (text.get_text(), text.get_window_extent(renderer).extents * 72 / figure.dpi)

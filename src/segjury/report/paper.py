@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
 import tempfile
 import textwrap
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from segjury.report.report import Report
+    from segjury.report.tables import Board, Row
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
 PRINT_SECONDS = 180
 PAGE_IN = (8.27, 11.69)  # A4
 MARGIN_IN = 0.7
-LINES = 92  # of text on a page
-LINE_LENGTH = 104  # characters
+LINE_IN = 0.135
+LINES = 76  # of text on a page
+LINE_LENGTH = 124  # characters
 
 
 def browser() -> str | None:
@@ -73,17 +79,25 @@ def _printed(report: Report, program: str) -> bytes | None:
 # ---- without a browser ---------------------------------------------------------------------
 
 
-def _pages(report: Report) -> bytes:
-    """The text of the Markdown form, then a page for each figure."""
-    import io
+@dataclass(frozen=True)
+class _Line:
+    """A line of text, or a heading."""
 
+    text: str
+    heading: bool = False
+
+
+def _pages(report: Report) -> bytes:
+    """The words and numbers, then a page for each figure."""
     from matplotlib.backends.backend_pdf import PdfPages
 
     from segjury.figures.style import styled
 
     buffer = io.BytesIO()
-    with styled(), PdfPages(buffer, metadata={"CreationDate": None, "Title": report.title}) as book:
-        for page in (*_text_pages(report), *_figure_pages(report)):
+    about = {"CreationDate": None, "Title": report.title}
+    with styled(), warnings.catch_warnings(), PdfPages(buffer, metadata=about) as book:
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
+        for page in chain(_text_pages(report), _figure_pages(report)):
             book.savefig(page)
     return buffer.getvalue()
 
@@ -92,52 +106,58 @@ def _text_pages(report: Report) -> Iterator[Figure]:
     from matplotlib.figure import Figure
 
     lines = [
-        piece
-        for line in _plain_lines(report)
-        for piece in (textwrap.wrap(line, LINE_LENGTH) or [""])
+        _Line(piece, line.heading)
+        for line in _lines(report)
+        for piece in (textwrap.wrap(line.text, LINE_LENGTH) or [""])
     ]
     for start in range(0, len(lines), LINES):
         figure = Figure(figsize=PAGE_IN)
-        figure.text(
-            MARGIN_IN / PAGE_IN[0],
-            1 - MARGIN_IN / PAGE_IN[1],
-            "\n".join(lines[start : start + LINES]),
-            va="top",
-            fontsize=7,
-            linespacing=1.35,
-            parse_math=False,
-        )
+        for n, line in enumerate(lines[start : start + LINES]):
+            figure.text(
+                MARGIN_IN / PAGE_IN[0],
+                1 - (MARGIN_IN + n * LINE_IN) / PAGE_IN[1],
+                line.text,
+                va="top",
+                fontsize=8 if line.heading else 7,
+                fontweight="bold" if line.heading else "normal",
+                parse_math=False,
+            )
         yield figure
 
 
-def _plain_lines(report: Report) -> Iterator[str]:
-    """The words and numbers, a line each."""
+def _lines(report: Report) -> Iterator[_Line]:
+    """The words and numbers of the report."""
     found = report.content
-    yield from (report.title, "", *found.summary, "")
+    yield from _part(report.title, found.summary)
     for board in found.boards:
-        yield board.caption
-        for row in board.rows:
-            cells = (
-                f"{c.key} {s.value} ({s.rank})"
-                for c, s in zip(board.columns, row.cells, strict=True)
-            )
-            sure = (f"{name} {value}" for name, value in zip(board.sure, row.sure, strict=True))
-            yield f"{row.position}. {row.method}: mean rank {row.mean_rank}; " + "; ".join(
-                (*sure, *cells)
-            )
-        yield ""
-    for sentences in found.said.values():
-        yield from (*sentences, "")
-    for gap in found.gaps:
-        yield f"{gap.status}: {gap.method}, {gap.case}: {gap.scores}: {gap.detail}"
+        yield from _part(board.caption, [_place(board, row) for row in board.rows])
+    for section, sentences in found.said.items():
+        yield from _part(section.capitalize(), sentences)
+    gaps = [f"{g.status}: {g.method}, {g.case}: {g.scores}: {g.detail}" for g in found.gaps]
+    yield from _part("Not scored", gaps)
     for paragraph in report.methods:
-        yield from ("", paragraph.title, paragraph.text)
-    yield from ("", report.citation)
+        yield from _part(paragraph.title, [paragraph.text])
+    yield from _part("Cite this report", [report.citation])
+
+
+def _part(heading: str, sentences: Sequence[str]) -> Iterator[_Line]:
+    if sentences:
+        yield _Line(heading, heading=True)
+        yield from (_Line(sentence) for sentence in sentences)
+        yield _Line("")
+
+
+def _place(board: Board, row: Row) -> str:
+    """A line of a leaderboard."""
+    scores = (
+        f"{c.key} {s.value} ({s.rank})" for c, s in zip(board.columns, row.cells, strict=True)
+    )
+    sure = (f"{name} {value}" for name, value in zip(board.sure, row.sure, strict=True))
+    start = f"{row.position}. {row.method}: mean rank {row.mean_rank}"
+    return "; ".join((start, *sure, *scores))
 
 
 def _figure_pages(report: Report) -> Iterator[Figure]:
-    import io
-
     from matplotlib.figure import Figure
     from matplotlib.image import imread
 
