@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import segjury
+from segjury import evaluation
 from segjury.errors import InputError
 from segjury.files import write_volume
 from segjury.loading import case_table
@@ -273,3 +274,14 @@ def test_nothing_is_gained_by_predicting_nothing(tmp_path):
     rows = run(tmp_path, "smile-uhura-2023").xs("bavd", level="metric")["value"]
     assert rows["everything else", "P1", "all"] > diagonal  # the limit of that form
     assert rows["absent", "P1", "all"] == rows["everything else", "P1", "all"]
+
+
+def test_a_distance_to_nothing_is_left_out_of_the_details(tmp_path):
+    mask = (boxes(**WHOLE) > 0).astype(np.uint8)
+    write_case(tmp_path, "P1", [mask])
+    write_answer(tmp_path, "nothing", "P1", np.zeros_like(mask), maps=False)
+    folders = {name: tmp_path / name for name in ("reference", "predictions")}
+    details = evaluation.run("smile-uhura-2023", readings=["corrected"], **folders).details
+    sums = details[details["quantity"] == "sum of distances"].set_index("item")["value"]
+    assert math.isnan(sums["missed"])
+    assert sums["added"] == 0

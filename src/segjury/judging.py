@@ -60,7 +60,9 @@ def score(
         for found in scoring.score(protocol, comparison, use, reading):
             measured, about = found.measured, (use.name, found.structure, reading)
             rows.append(_scored_row(protocol, use, reading, found, reference, warnings))
-            details += [Detail(*about, p.quantity, p.item, p.value) for p in measured.parts]
+            details += [
+                Detail(*about, p.quantity, p.item, _finite(p.value)) for p in measured.parts
+            ]
             if measured.calibration and reading == _most_corrected(use, readings):
                 bins += _filled_bins(measured.calibration, *about)
     return Scored(tuple(rows), tuple(details), tuple(bins))
@@ -86,6 +88,11 @@ def _filled_bins(
             confidence=float(counted.confidence[b]),
             hits=tuple(counted.hits[:, b].tolist()),
         )
+
+
+def _finite(value: float) -> float:
+    """NaN for a number beyond measure, such as a distance to an empty mask."""
+    return value if math.isfinite(value) else math.nan
 
 
 def _metric_readings(
