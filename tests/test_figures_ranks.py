@@ -20,7 +20,7 @@ from segjury.figures.rank_lines import lines, lines_data, tau_text
 from segjury.figures.save import figure_bytes
 from segjury.figures.sensitivity import sensitivity_data
 from segjury.figures.study import Study, completed
-from segjury.figures.style import plain
+from segjury.figures.style import plain, styled
 from segjury.figures.taus import tau, tau_data
 from segjury.ranking import Rules
 from tests.score_tables import ODD_NAMES, labelled, make_scores
@@ -568,7 +568,7 @@ def texts_of(figure):
 def boxes_of_texts(figure):
     """Texts that are drawn and what they cover, in pixels."""
     renderer = FigureCanvasAgg(figure).get_renderer()
-    with warnings.catch_warnings():
+    with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
         figure.draw_without_rendering()  # legends are placed only then
         return [

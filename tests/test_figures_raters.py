@@ -203,7 +203,7 @@ def test_cases_stand_in_the_order_of_agreement_with_the_range_of_their_pairs(stu
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.get_xticklabels()] == list(study.cases["case"][order])
     marks = labelled(figure, "cohort")
-    assert set(marks) == {"no cohort", "high-complexity"}
+    assert set(marks) == {"other cases", "high-complexity"}
     points = np.concatenate([mark.get_xydata() for mark in marks.values()])
     drawn = points[points[:, 0].argsort()][:, 1]
     np.testing.assert_allclose(drawn, pairs.mean(axis=1)[order])
@@ -218,9 +218,9 @@ def test_the_mark_tells_the_cohort_and_a_line_its_limit(study):
     marks, facts = labelled(figure, "cohort"), case_agreement.agreement_cases_data(study)
     inside = facts[facts["case"].isin(["P000", "P001"])]
     np.testing.assert_allclose(marks["high-complexity"].get_xdata(), inside.index)
-    assert to_hex(marks["no cohort"].get_markerfacecolor()) == "#ffffff"
+    assert to_hex(marks["other cases"].get_markerfacecolor()) == "#ffffff"
     assert to_hex(marks["high-complexity"].get_markerfacecolor()) != "#ffffff"
-    assert marks["high-complexity"].get_marker() != marks["no cohort"].get_marker()
+    assert marks["high-complexity"].get_marker() != marks["other cases"].get_marker()
     assert list(labelled(figure, "limit")["high-complexity"].get_ydata()) == [0.3, 0.3]
     assert labelled(agreement_cases(replace(study, rules=Rules())), "limit") == {}
 

@@ -348,7 +348,7 @@ def test_titles_say_unit_and_the_better_end(study: Study) -> None:
         "CRPS\ncm³\n← better",
     ]
     rows = labelled(figure, "row").values()
-    assert [text.get_text() for text in rows] == columns[1:]
+    assert [text.get_text() for text in rows] == columns
     assert {text.get_rotation() for text in rows} == {90.0}
 
 

@@ -23,7 +23,7 @@ from segjury.figures.podium import PODIUM, podium
 from segjury.figures.rank_map import RANK_MAP, rank_map
 from segjury.figures.save import figure_bytes
 from segjury.figures.study import Study, completed
-from segjury.figures.style import plain, wrapped
+from segjury.figures.style import plain, styled, wrapped
 from segjury.ranking import Ranking, Rules
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 
@@ -60,7 +60,7 @@ def cut_off(figure: Figure) -> float:
     """How far anything that is drawn reaches beyond the figure's edge, in inches."""
     for text in figure.findobj(Text):
         text.set_in_layout(True)
-    with warnings.catch_warnings():
+    with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         drawn = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
     width_in, height_in = figure.get_size_inches()

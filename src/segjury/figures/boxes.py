@@ -63,7 +63,7 @@ def boxes(scores: Scores, score: str) -> Figure:
         remarks += [f"{absent} of {len(study.methods)} methods have no such score."] * (absent > 0)
         if remarks:
             note(figure, " ".join(remarks))
-        return finished(figure, about.full_title)
+        return finished(figure, f"Scores on the cases: {about.full_title}")
 
 
 def boxes_data(study: Study, score: str) -> pd.DataFrame:
@@ -238,7 +238,7 @@ BOXES = Kind(
     name="boxes",
     title="Scores on the cases",
     help="A dot per case; the box holds the middle half of them, the line in it is the median, the "
-    "whiskers reach to the last value within 1.5 box lengths; the number is what is ranked.",
+    "whiskers reach to the last value within 1.5 box lengths; the number sums the cases up.",
     section="spread",
     draw=boxes,
     data=boxes_data,

@@ -33,7 +33,7 @@ _NAME_LENGTH = 16
 _LETTER_IN = 0.047
 _LISTED = 5
 _HIGH = 0.5  # where all pairs agree more than so, the axis does not begin at 0
-NO_COHORT = "no cohort"
+NO_COHORT = "other cases"
 
 
 def agreement_cases(scores: Scores, structure: str = WHOLE) -> Figure:
@@ -60,6 +60,7 @@ def agreement_cases(scores: Scores, structure: str = WHOLE) -> Figure:
         axes.tick_params(axis="x", rotation=90, length=0, labelsize=5.5, labelcolor=INK)
         least = math.floor(10 * data["low"].min()) / 10
         axes.set(xlim=(-0.8, len(data) - 0.2), ylim=(least if least > _HIGH else -0.02, 1.02))
+        axes.set_yticks([tick for tick in axes.get_yticks() if least - 0.01 < tick < 1.01])
         axes.set_ylabel("Dice of pairs of raters")
         if not named:
             axes.set_xlabel(f"{len(data)} cases, in the order of agreement")

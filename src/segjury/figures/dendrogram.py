@@ -58,7 +58,7 @@ def dendrogram_data(study: Study) -> pd.DataFrame:
     distance = signature_distances(study.analysis.signatures)
     pairs = squareform(distance, checks=False)
     tree = hierarchy.linkage(pairs, method="average", optimal_ordering=True)
-    return tree_table(tree, study.methods)
+    return tree_table(_first_above(tree), study.methods)
 
 
 def dendrogram_alt(study: Study) -> str:
@@ -94,7 +94,8 @@ def score_tree_data(study: Study) -> pd.DataFrame:
     ranks = study.analysis.board.ranks
     columns = ranks.to_numpy(np.float64).T
     tau = kendall_tau(columns[:, None, :], columns[None, :, :])
-    return tree_table(clustered(tau).linkage, [str(key) for key in ranks.columns])
+    tree = _first_above(clustered(tau).linkage)
+    return tree_table(tree, [str(key) for key in ranks.columns])
 
 
 def score_tree_alt(study: Study) -> str:
@@ -113,6 +114,12 @@ def signature_distances(signatures: Floats) -> Floats:
     shared = np.count_nonzero(~np.isnan(gaps), axis=0)
     squares = np.nansum(gaps**2, axis=0)
     return settled(np.sqrt(np.where(shared > 0, squares / np.maximum(shared, 1), np.nan)))
+
+
+def _first_above(linkage: Floats) -> Floats:
+    """The tree, turned over where its first leaf would be in the lower half."""
+    leaves = hierarchy.leaves_list(linkage).tolist()
+    return linkage if 2 * leaves.index(0) < len(leaves) else linkage[:, [1, 0, 2, 3]]
 
 
 def tree_table(linkage: Floats, names: Sequence[str]) -> pd.DataFrame:

@@ -19,6 +19,7 @@ NAME_WIDTH = 24  # characters of a name on a line
 _CHARACTER_IN = 0.052
 _TITLE_CHARACTER_IN = 0.079
 _TITLE_LINE_IN = 0.14
+_TITLE_PAD_IN = 0.042  # above the title, as the layout engine has it
 _SMALL_PRINT = 5.5  # points
 _SMALL_CHARACTER_IN = 0.043
 
@@ -33,9 +34,11 @@ def finished(figure: Figure, title: str) -> Figure:
     width_in, height_in = figure.get_size_inches()
     lines = textwrap.wrap(plain(title), int((width_in - 0.1) / _TITLE_CHARACTER_IN))
     figure.set_size_inches(width_in, height_in + _TITLE_LINE_IN * max(0, len(lines) - 1))
-    figure.suptitle(
+    text = figure.suptitle(
         "\n".join(lines), x=0.012, ha="left", fontsize=8, fontweight="bold", parse_math=False
     )
+    if figure.get_layout_engine() is None:
+        text.set_y(1 - _TITLE_PAD_IN / figure.get_figheight())
     return frozen_layout(figure)
 
 

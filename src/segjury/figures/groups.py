@@ -61,7 +61,7 @@ def groups(scores: Scores, score: str) -> Figure:
                 axes.tick_params(axis="y", labelleft=False)
             axes.set_title(plain(column), loc="left", fontsize=6.5, color=MUTED, parse_math=False)
         note(figure, _remarks(study, data))
-        return finished(figure, f"{about.full_title} in groups of cases")
+        return finished(figure, f"Groups of cases: {about.full_title}")
 
 
 def groups_data(study: Study, score: str) -> pd.DataFrame:

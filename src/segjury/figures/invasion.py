@@ -53,7 +53,7 @@ def invasion(scores: Scores, case: str | None = None, method: str | None = None)
             look = study.colours[method], study.markers[method]
             figure = draw_rings(data, touched or free, *look, below_in=below_in)
         small: dict[str, Any] = {"fontsize": 6, "color": MUTED, "parse_math": False}
-        figure.supxlabel("\n".join(lines), x=0.02, ha="left", **small)
+        figure.supxlabel("\n".join(lines), x=0.012, ha="left", **small)
         return finished(figure, f"Contact with vessels: case {data['case'].iloc[0]}")
 
 
@@ -128,7 +128,7 @@ def _write_scores(axes: Axes, data: pd.DataFrame) -> None:
             look_small = look | {"ha": "center", "fontsize": 5.5, "color": MUTED}
             axes.text(_PLANE_X, row["row"], row["plane"], **look_small)
     head: dict[str, Any] = {"fontsize": 5.5, "color": MUTED, "va": "bottom"}
-    axes.text(_SCORE_X, -0.5, "VI", ha="right", **head)
+    axes.text(_SCORE_X, -0.5, "VI, °", ha="right", **head)
     axes.text(_PLANE_X, -0.5, "axis", ha="center", **head)
 
 

@@ -185,7 +185,7 @@ def draw_legend(
         borderaxespad=0.0,
         ncols=min(columns, len(handles)),
         fontsize=6.5,
-        handlelength=1.8,
+        handlelength=2.4,
         columnspacing=1.2,
         facecolor=ground,
         edgecolor=ground,

@@ -107,7 +107,7 @@ def _title(column: Column, width: int) -> str:
 
 
 def draw_titles(axes: Axes, shape: Grid) -> None:
-    """Ticks and title of every column below it, and of every row but the first left of it."""
+    """Titles below the columns and left of the rows, with ticks at all but the first row."""
     axes.set_xticks(list(shape.below), labels=list(shape.below.values()))
     axes.set_yticks(list(shape.beside), labels=list(shape.beside.values()))
     axes.tick_params(length=2, labelsize=5.5, labelcolor=MUTED)
@@ -130,17 +130,16 @@ def draw_titles(axes: Axes, shape: Grid) -> None:
             label=f"column {n}",
             **look,
         )
-        if n:
-            axes.annotate(
-                xy=(0, n),
-                xycoords=axes.get_yaxis_transform(),
-                xytext=(-shape.beside_pt, 0),
-                ha="right",
-                va="center",
-                rotation=90,
-                label=f"row {n}",
-                **look,
-            )
+        axes.annotate(
+            xy=(0, n),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(-shape.beside_pt, 0),
+            ha="right",
+            va="center",
+            rotation=90,
+            label=f"row {n}",
+            **look,
+        )
 
 
 def draw_key(axes: Axes, study: Study, shape: Grid) -> None:

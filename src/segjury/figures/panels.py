@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
@@ -26,6 +24,7 @@ from segjury.figures.tiles import (
     outline,
     outline_labels,
     rater_colour,
+    rater_dash,
     say_sides,
     scale_bar,
     slice_title,
@@ -35,6 +34,7 @@ from segjury.figures.tiles import (
 _LEGEND_COLUMNS = 3
 _VEIL = 0.4  # opacity of a probability of 1
 _TINT = 0.35  # and of a vessel
+_DASH = (3.0, 2.0)  # of the consensus
 
 
 def case_panel(images: CaseImages) -> Figure:
@@ -78,7 +78,9 @@ def _rater_tile(axes: Axes, images: CaseImages, view: Slice) -> None:
         )
     for index, (name, labels) in enumerate(images.raters.items()):
         own = rater_colour(index) if images.several_raters or len(images.labels) == 1 else None
-        outline_labels(axes, images, view, labels, 1.2, f"rater {name}", colour=own)
+        outline_labels(
+            axes, images, view, labels, 1.2, f"rater {name}", colour=own, dash=rater_dash(index)
+        )
     name_labels(axes, images, view, view.cut(images.consensus))
     scale_bar(axes, view.size_mm)
     say_sides(axes, "A", "L")
@@ -102,7 +104,7 @@ def _method_tile(axes: Axes, images: CaseImages, view: Slice, method: str) -> No
         colour = vessel_colour(name, index)
         outline(axes, view.spacing_mm, view.cut(mask), colour, 0.9, f"vessel {name}")
     outline_labels(
-        axes, images, view, images.consensus, 0.7, "consensus", colour="white", dash=(3, 2)
+        axes, images, view, images.consensus, 0.7, "consensus", colour="white", dash=_DASH
     )
     outline_labels(axes, images, view, images.predictions[method], 1.2, "prediction")
     predicted, true = view.cut(images.predictions[method]), view.cut(images.consensus)
@@ -113,7 +115,10 @@ def _method_tile(axes: Axes, images: CaseImages, view: Slice, method: str) -> No
 def _rater_entries(images: CaseImages) -> list[Artist]:
     if len(images.labels) > 1 and not images.several_raters:
         return []  # its labels are named on the tile
-    return [_line(name, rater_colour(index)) for index, name in enumerate(images.raters)]
+    return [
+        _line(name, rater_colour(index), rater_dash(index))
+        for index, name in enumerate(images.raters)
+    ]
 
 
 def _other_entries(images: CaseImages, view: Slice) -> list[Artist]:
@@ -125,11 +130,13 @@ def _other_entries(images: CaseImages, view: Slice) -> list[Artist]:
     several = len(images.labels) > 1
     drawn = [] if several else [_line("prediction", PREDICTION_COLOUR)]
     truth = "consensus of the raters" if images.several_raters else "reference"
-    return [*drawn, _line(truth, "white", "--"), *vessels]
+    return [*drawn, _line(truth, "white", _DASH), *vessels]
 
 
-def _line(name: str, colour: str, style: Literal["-", "--"] = "-") -> Artist:
-    return Line2D([], [], color=colour, linestyle=style, linewidth=1.6, label=plain(name))
+def _line(name: str, colour: str, dash: tuple[float, ...] = ()) -> Artist:
+    line = Line2D([], [], color=colour, linewidth=1.6, label=plain(name))
+    line.set_dashes(dash)
+    return line
 
 
 def panel_data(images: CaseImages) -> pd.DataFrame:
@@ -181,8 +188,8 @@ def _always(_images: CaseImages) -> bool:
 SLICES = Picture(
     name="slices",
     title="Slices",
-    help="One axial slice: first what the raters drew, then each method with the consensus dashed; "
-    "a yellow veil is the method's probability.",
+    help="One axial slice: first what the raters drew, vessels dotted in grey; then each method "
+    "with the consensus dashed. Where it has a map, a yellow veil is its probability.",
     draw=case_panel,
     data=panel_data,
     alt=panel_alt,

@@ -73,7 +73,7 @@ def podium(scores: Scores, score: str) -> Figure:
     starts = {place: columns.x(place, 0) for place in columns.places}
     drawn = drawn.assign(x=drawn["place"].map(starts) + drawn["method"].map(methods.index))
     with styled():
-        key_in = width_of_names(methods) + 0.2
+        key_in = width_of_names(methods) + 0.3
         width_in = max(COLUMN_WIDTH_IN, 0.5 + columns.width_in + key_in)
         plots_in = max(_DOTS_IN + _BARS_IN, key_height(methods) - _FEET_IN)
         figure = sheet(width_in, _FRAME_IN + plots_in)

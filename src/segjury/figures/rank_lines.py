@@ -106,7 +106,7 @@ def _name_ends(axes: Axes, data: pd.DataFrame) -> None:
     axes.set_ylim(len(first) - 0.5, -0.5)
     for _, row in last.iterrows():
         axes.annotate(
-            f"{row['place']}  {_name(row['method'])}",
+            _numbered(row["place"], _name(row["method"])),
             (row["column"], row["row"]),
             (7, 0),
             textcoords="offset points",
@@ -117,6 +117,11 @@ def _name_ends(axes: Axes, data: pd.DataFrame) -> None:
             annotation_clip=False,
             label=f"end {row['method']}",
         )
+
+
+def _numbered(place: object, name: str) -> str:
+    """A name behind its place; a second line begins under the first (a digit is two spaces)."""
+    return f"{place}  {name}".replace("\n", "\n" + "  " * (1 + len(str(place))))
 
 
 def _name(method: object) -> str:

@@ -43,7 +43,7 @@ def chosen_label(parts: pd.DataFrame, structure: str | None) -> str:
 
 def volumes_of(parts: pd.DataFrame, label: str) -> pd.DataFrame:
     """A row per method and case: `predicted` and each rater's volume in cm3, by rater's name."""
-    own = parts[parts["structure"] == label]
+    own = parts[parts["structure"] == label].astype({"method": str, "case": str})
     table = own.pivot(index=["method", "case"], columns="item", values="value")
     table = table.rename(columns={PREDICTION: "predicted"}).rename_axis(columns=None)
     return table.dropna().reset_index()

@@ -58,6 +58,9 @@ def reliability(scores: Scores, method: str | None = None) -> Figure:
             tiles.frame_strip(bars, index, x=_TICKS, x_label="confidence", y_label="voxels")
             if tiles.is_left(index):
                 bars.set_yticks([least, 0], labels=[f"{100 * 10.0**least:g} %", "100 %"])
+                lower, upper = bars.get_yticklabels()
+                lower.set_verticalalignment("bottom")
+                upper.set_verticalalignment("top")  # away from the plot above
             tiles.name(plot, study, index)
         return finished(figure, "Reliability")
 

@@ -44,6 +44,7 @@ DIVERGING = LinearSegmentedColormap.from_list(
     "segjury_diverging", ["#b2530b", "#f0b27a", "#f7f7f7", "#8fc1e3", "#0b4a6f"]
 )
 NOTHING = "#e6e9ec"  # a cell without a value
+_ALONE = 4  # letters that do not make a line
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 
@@ -65,6 +66,7 @@ STYLE: dict[Any, Any] = {
     "ytick.labelsize": 6.5,
     "text.color": INK,
     "text.usetex": False,
+    "text.hinting": "none",  # letters as wide as in vector files, at every resolution
     "axes.labelcolor": INK,
     "axes.edgecolor": RULE,
     "axes.linewidth": 0.6,
@@ -120,12 +122,18 @@ def plain(text: object) -> str:
 
 
 def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
-    """A name on at most `lines` lines of `width` characters; a longer one loses its middle."""
+    """A name on at most `lines` lines of `width` characters; a longer one loses its middle.
+
+    No sign stands alone on the last line.
+    """
     name = plain(text)
     half = width * lines // 2
     while len(pieces := textwrap.wrap(name, width)) > lines:
         name = f"{name[:half].rstrip()}…{name[-half:].lstrip()}"
         half -= 1
+    while len(pieces) > 1 and len(pieces[-1]) < _ALONE < width:
+        width -= 1
+        pieces = textwrap.wrap(name, width)
     return "\n".join(pieces)
 
 

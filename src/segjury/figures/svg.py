@@ -33,7 +33,10 @@ _PLACE = re.compile(r" x='([^']*)' y='([^']*)'")
 _MEASURES = ("x", "y", "width", "height", "transform", "points")
 # Verdana and Geneva are as wide as DejaVu Sans, which few computers have
 _FONTS = "'DejaVu Sans',Verdana,Geneva,sans-serif"
-_STYLE = "*{stroke-linejoin:round;stroke-linecap:butt}text{font-family:" + _FONTS + "}"
+_STYLE = (
+    "*{stroke-linejoin:round;stroke-linecap:butt}"
+    "text{white-space:pre;font-family:" + _FONTS + "}"  # runs of space part words
+)
 _ROUNDING = 0.03  # of points with two digits
 
 

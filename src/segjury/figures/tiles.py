@@ -22,6 +22,10 @@ QUIET_COLOUR = "#b8bcc4"
 PREDICTION_COLOUR = "#fff04d"
 # light, to be seen on a dark image
 RATER_COLOURS = ("#ffffff", "#ffd166", "#7ee0b5", "#8ecbff", "#ff9fb2", "#d9b3ff", "#c9d36b")
+# a second cue, and where contours coincide those beneath show through
+RATER_DASHES: tuple[tuple[float, ...], ...] = (
+    (), (4, 1.2), (1.3, 1), (6, 1, 1.3, 1), (2.5, 2), (4, 1, 1, 1, 1, 1), (1, 2),
+)  # fmt: skip
 VESSEL_COLOURS = {
     "PORTA": "#3d8fd1",
     "SMV": "#33c1ff",
@@ -39,6 +43,11 @@ LABEL_COLOURS = (
 def rater_colour(index: int) -> str:
     """The colour of the rater at this place."""
     return RATER_COLOURS[index % len(RATER_COLOURS)]
+
+
+def rater_dash(index: int) -> tuple[float, ...]:
+    """The dashes of the rater at this place, none for the first."""
+    return RATER_DASHES[index % len(RATER_DASHES)]
 
 
 def vessel_colour(name: str, index: int) -> str:
@@ -62,7 +71,7 @@ def outline(
     width: float,
     label: str,
     *,
-    dash: tuple[float, float] | None = None,
+    dash: tuple[float, ...] = (),
     level: float = 0.5,
 ) -> None:
     """The contours of a mask, or of a map at a level."""
@@ -87,7 +96,7 @@ def outline_labels(
     name: str,
     *,
     colour: str | None = None,
-    dash: tuple[float, float] | None = None,
+    dash: tuple[float, ...] = (),
 ) -> None:
     """The contour of every label on the slice, in its own colour unless one is given.
 

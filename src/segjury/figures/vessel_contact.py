@@ -54,7 +54,7 @@ def contact(images: CaseImages) -> Figure:
         _draw_scale(figure, layout)
         if untouched:
             text = f"No contact: {joined(untouched)}."
-            figure.text(0, 0.03 / height_in, text, fontsize=6, parse_math=False)
+            figure.text(0, 0.03 / height_in, text, fontsize=6, color=MUTED, parse_math=False)
         return figure
 
 

@@ -36,6 +36,8 @@ _LEAST = 135.0  # no difference is below -100 %; the rest is for the words
 _FEW_CASES = 24
 _TWO_DIGITS = 10.0
 _RANGE = "#b9c0c8"
+_CORNERS = ((0.97, 0.03), (0.97, 0.97), (0.03, 0.03), (0.03, 0.97))
+_WORDS = (0.42, 0.14)  # width and height of what is written in a corner
 
 
 def volumes(scores: Scores, structure: str | None = None) -> Figure:
@@ -116,17 +118,27 @@ def _draw(axes: Axes, study: Study, data: pd.DataFrame) -> None:
         if math.isfinite(first[f"{end}_percent"]):
             axes.axhline(first[f"{end}_percent"], **lines, dashes=(3, 2), label=f"{end} {method}")
     _draw_marks(axes, study, data, 4.2 if few else 3.0)
+    x, y = _free_corner(axes, data)
     axes.text(
-        0.97,
-        0.03,
+        x,
+        y,
         f"mean {_signed(first['bias_percent'])}",
         transform=axes.transAxes,
-        ha="right",
-        va="bottom",
+        ha="right" if x > 0.5 else "left",
+        va="top" if y > 0.5 else "bottom",
         fontsize=6,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85},
         zorder=3.5,
         label=f"mean {method}",
+    )
+
+
+def _free_corner(axes: Axes, data: pd.DataFrame) -> tuple[float, float]:
+    """The corner of the axes with the fewest marks, the lower right one if it has none."""
+    marks = data[["mean_cm3", "difference_percent"]].to_numpy(np.float64)
+    places = (axes.transScale + axes.transLimits).transform(marks)
+    return min(
+        _CORNERS, key=lambda corner: int((np.abs(places - corner) < _WORDS).all(axis=1).sum())
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from segjury.figures.marks import MARK_PATHS
+from segjury.figures.style import plain
 from segjury.report.content import facts
 from segjury.report.gaps import LISTED
 from segjury.report.rendering import Family, Plate, packed
@@ -33,11 +35,13 @@ def page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["plain"] = plain
     environment.globals |= {
         "source": _source,
         "packed": _packed_csv,
         "size_px": _size_px,
         "wide": _wide,
+        "alone": _alone,
     }
     style, script = _asset(environment, "report.css"), _asset(environment, "report.js")
     return environment.get_template("report.html.j2").render(
@@ -76,6 +80,19 @@ def _size_px(plate: Plate) -> tuple[int, int]:
 
 def _wide(family: Family) -> bool:
     return max(plate.size_in[0] for plate in family.plates) > WIDE_IN
+
+
+def _alone(families: Sequence[Family]) -> set[str]:
+    """The narrow ones that have no neighbour, as figures stand in two columns."""
+    found: set[str] = set()
+    waiting = ""
+    for family in families:
+        if waiting and not _wide(family):
+            waiting = ""
+            continue
+        found |= {waiting} - {""}
+        waiting = "" if _wide(family) else family.name
+    return found | {waiting} - {""}
 
 
 def _asset(environment: Environment, name: str) -> Markup:
