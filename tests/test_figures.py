@@ -38,6 +38,8 @@ def test_names_are_wrapped_and_only_beyond_two_lines_lose_their_middle() -> None
     assert long.endswith("end")
     assert "…" in long
     assert max(len(line) for line in long.split("\n")) <= 34
+    assert wrapped("<script>alert(1)</script>", width=24).split("\n")[1].endswith("ipt>")
+    assert wrapped("Disagreement-aware", width=13) == "Disagreement-\naware"
 
 
 def test_numbers_have_the_digits_of_their_metric() -> None:

@@ -471,6 +471,23 @@ def test_what_is_far_off_is_hollow_at_the_edge():
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
 
 
+def test_methods_keep_their_order_however_the_details_are_stored(study):
+    stored = replace(study, details=study.details.astype({"method": "category"}))
+    assert list(volumes.volumes_data(stored)["method"].unique()) == list(study.methods)
+    assert list(study.methods) != sorted(study.methods)
+
+
+def test_the_mean_is_written_where_no_case_is():
+    table = Table(cases=6)
+    words = labelled(volumes.volumes(table.study(true=False)), "mean")
+    for method, text in words.items():
+        axes, (x, y) = text.axes, text.get_position()
+        cases = labelled(axes.get_figure(), "cases")[method].get_xydata()
+        places = (axes.transScale + axes.transLimits).transform(cases)
+        beside = np.abs(places - [[x, y]]) < (0.4, 0.1)
+        assert not beside.all(axis=1).any()
+
+
 def test_volumes_of_many_sizes_are_on_a_logarithmic_axis():
     table = Table(cases=6)
     assert volumes.volumes(table.study(true=False)).axes[0].get_xscale() == "linear"

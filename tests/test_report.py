@@ -430,6 +430,14 @@ def test_figures_are_the_same_from_one_process_and_from_two() -> None:
     assert len(one.families[1].plates) == 9
 
 
+def test_a_narrow_figure_without_a_neighbour_has_its_row_for_itself(tmp_path: Path) -> None:
+    table = make_scores(tuple("ABCDEF"), cases=7, readings=("given",), metrics=("dsc",))
+    kinds = ("cd", "significance", "pvalues", "boxes", "podium")  # two and one, then one and a wide
+    page = parse(write(table, tmp_path / "r.html", kinds=kinds))
+    alone = [node.attrs["id"] for node in page.all("div", "alone")]
+    assert alone == ["figure-pvalues", "figure-boxes"]
+
+
 def test_a_figure_that_fails_costs_nothing_but_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_study: Study, **_of: str) -> Figure:
         raise ZeroDivisionError("a\nfault")

@@ -43,7 +43,7 @@ def publish(
     `kinds` names the figures wanted; without any there are no pictures either.
     """
     run = read_run(scores)
-    pictures, problem = [], ""
+    pictures, problem = [], _unread(scores, run)
     if run and (kinds is None or kinds):
         try:
             pictures = _pictures(scores, study, run, reference, predictions)
@@ -61,6 +61,14 @@ def publish(
     )
     written = write_report(report, out, form)
     return replace(written, problems=(problem, *written.problems)) if problem else written
+
+
+def _unread(scores: Path, run: Mapping[str, Any] | None) -> str:
+    """A sentence if there is a `run.json` that cannot be used."""
+    there = (scores_file(scores).parent / "run.json").exists()
+    if run is not None or not there:
+        return ""
+    return "run.json cannot be read, so the ranking is not by the rules of its protocol"
 
 
 def known_kinds() -> dict[str, tuple[str, str]]:
@@ -85,6 +93,7 @@ def illustrate(
     """One figure of a file of scores, or one picture of a case, of these methods."""
     if name not in PICTURES:
         of = dict(subject) | ({"method": methods[0]} if methods else {})
+        KINDS[name].check(study, of)
         return KINDS[name].illustrate(study, of)
     case, cases = subject.get("case", ""), sorted(set(study.scores["case"]))
     if case not in cases:

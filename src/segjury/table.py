@@ -78,11 +78,11 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    table.to_csv(partial, index=False, lineterminator="\n", quoting=_quoting(table))
+    table.to_csv(partial, index=False, lineterminator="\n", quoting=quoting(table))
     partial.replace(path)
 
 
-def _quoting(table: pd.DataFrame) -> Any:
+def quoting(table: pd.DataFrame) -> Any:
     """Quotes where needed; around all text if some has a carriage return, which csv overlooks."""
     texts = (cells.astype(str).str for _, cells in table.select_dtypes(exclude="number").items())
     loose = any(text.contains("\r", regex=False).any() for text in texts)
@@ -363,7 +363,9 @@ def read_run(scores: Path) -> dict[str, Any] | None:
 
 def run_folder(run: Mapping[str, Any], kind: str, beside: Path) -> Path:
     """Where a run's images are: as it was started, or at the same place relative to its table."""
-    places = [Path(str(run[kind])), beside / str(run.get("relative", {}).get(kind, run[kind]))]
+    relative = run.get("relative")
+    near = relative.get(kind, run[kind]) if isinstance(relative, Mapping) else run[kind]
+    places = [Path(str(run[kind])), beside / str(near)]
     for place in places:
         if place.is_dir():
             return place

@@ -22,6 +22,7 @@ class Placing:
     """A leaderboard, those of the other readings, and its stability (None if not asked for).
 
     `part` says which part of the cases, none for all; `methods` of the stability are `methods`.
+    `cases` count for some score, `fewest` for the score that has the fewest.
     """
 
     part: tuple[str, str] | None
@@ -31,6 +32,7 @@ class Placing:
     methods: tuple[str, ...]
     stability: Stability | None
     cases: int
+    fewest: int
     notes: tuple[str, ...]
 
 
@@ -135,6 +137,7 @@ def placing(
         methods=panel.methods,
         stability=stability,
         cases=len(panel.cases),
+        fewest=int(panel.defined.sum(axis=1).min()),
         notes=(
             *first.notes,
             *skipped,

@@ -233,8 +233,8 @@ def ranks_subjects(study: Study) -> list[Subject]:
 RANKS = Kind(
     name="ranks",
     title="Leaderboard",
-    help="Left: mean rank, in grey the ranks it is the mean of. Right: place, with the interval it "
-    "has in resamples; methods joined under a letter are not told apart.",
+    help="Mean rank, in grey the ranks it is the mean of. Beside it, where there are cases enough, "
+    "the place with its interval in resamples; methods joined under a letter are not told apart.",
     section="ranks",
     draw=ranks,
     data=ranks_data,

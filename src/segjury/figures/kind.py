@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Literal
 
 import pandas as pd
@@ -58,6 +59,31 @@ class Kind:
             data=self.data(study, **of),
             label=label,
         )
+
+    def check(self, study: Study, of: Subject) -> None:
+        """Refuse what a study cannot carry, before it fails to be drawn."""
+        known = self.subjects(study)
+        if not known:
+            raise InputError(
+                f"the table cannot carry the figure {self.name}",
+                "It has too few methods, cases or scores, or no column that the figure needs",
+            )
+        scores = [subject["score"] for subject in known if "score" in subject]
+        needed = [
+            name
+            for name, part in signature(self.draw).parameters.items()
+            if name in self.takes and part.default is Parameter.empty
+        ]
+        for part in (part for part in needed if part not in of):
+            raise InputError(f"the figure {self.name} needs a --{part}", _choice(scores))
+        if scores and of.get("score", ALL) not in (ALL, *scores):
+            raise InputError(
+                f"the figure {self.name} has no score '{of['score']}'", _choice(scores)
+            )
+
+
+def _choice(scores: Sequence[str]) -> str:
+    return f"Use one of {', '.join(scores)}" if scores else "Say which"
 
 
 def _label(study: Study, of: Subject) -> str:

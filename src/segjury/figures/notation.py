@@ -27,6 +27,7 @@ _DECIMALS = {
     "small_recall": 3,
 }
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
+_LONGEST = 1e15  # from here on numbers have an exponent
 NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 
 
@@ -39,14 +40,16 @@ def decimals(metric: str, values: Iterable[float]) -> int:
     limit = METRICS[metric].bounds[1] if metric in METRICS else math.inf
     if metric in _DECIMALS and largest <= limit:
         return _DECIMALS[metric]
-    return 4 if largest < 1 else max(0, 3 - math.floor(math.log10(largest)))
+    if largest == 0:
+        return 4
+    return min(12, max(0, 3 - math.floor(math.log10(largest))))
 
 
 def number(value: float, digits: int) -> str:
     """A number with a fixed count of decimals and a true minus; a dash where there is none."""
     if not math.isfinite(value):
         return NONE
-    text = f"{value:.{digits}f}"
+    text = f"{value:.{digits}f}" if abs(value) < _LONGEST else f"{value:.3e}"
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "\N{MINUS SIGN}")

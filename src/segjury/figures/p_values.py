@@ -28,6 +28,7 @@ _LEAST = 1e-4  # smaller p are as dark
 _SHADES = (0.04, 0.22, 0.5)  # of p = 1, just above and just below alpha
 _SCALE_IN = 0.07
 _MOST_NAMED = 3
+_UNDECIDED = "Friedman's test finds no difference, so {} decides nothing."
 _WORDS = {"wilcoxon": "Wilcoxon's signed-rank test", "conover": "Conover's test after Friedman's"}
 
 
@@ -81,7 +82,8 @@ def p_values_data(study: Study, score: str) -> pd.DataFrame:
 
 def p_values_alt(study: Study, score: str) -> str:
     """How many pairs each test tells apart, and which most clearly."""
-    data, alpha = p_values_data(study, score), tests_of(study, score).alpha
+    data, tests = p_values_data(study, score), tests_of(study, score)
+    alpha = tests.alpha
     said = [f"Matrix of adjusted p-values of {len(study.methods)} methods, {study.title(score)}."]
     for test, rows in data.groupby("test", sort=False):
         found = rows[rows["p"] < alpha].sort_values("p", kind="stable")
@@ -92,6 +94,8 @@ def p_values_alt(study: Study, score: str) -> str:
         rest = [f"{len(found) - len(named)} more"] if len(found) > len(named) else []
         listed = f": {'; '.join([*named, *rest])}" if named else ""
         said.append(f"{_WORDS[str(test)]}: {len(found)} of {len(rows)} pairs differ{listed}.")
+    if tests.friedman.p >= alpha:
+        said.append(_UNDECIDED.format("Conover's"))
     return " ".join(said)
 
 
@@ -195,7 +199,7 @@ def _note(tests: ScoreTests) -> str:
         f"{plural(len(tests.wilcoxon), 'pair')}; the shade steps at {tests.alpha:g}."
     )
     if tests.friedman.p >= tests.alpha:
-        said += " Friedman's test finds no difference, so the lower left decides nothing."
+        said += f" {_UNDECIDED.format('the lower left')}"
     return said + too_few(tests)
 
 

@@ -133,7 +133,10 @@ def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
         half -= 1
     while len(pieces) > 1 and len(pieces[-1]) < _ALONE < width:
         width -= 1
-        pieces = textwrap.wrap(name, width)
+        narrower = textwrap.wrap(name, width)
+        if len(narrower) > lines:
+            break
+        pieces = narrower
     return "\n".join(pieces)
 
 

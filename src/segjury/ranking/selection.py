@@ -217,4 +217,5 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
 
 def _some(names: pd.Index[str]) -> str:
     """The first names of a list."""
-    return ", ".join(str(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+    rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(str(name) for name in names[:5]) + rest

@@ -60,7 +60,7 @@ def content(study: Study) -> Content:
     whole = [each for each in found if each.part is None]
     main = whole[0]
     parts = [each for each in found if each.part and each.board.reading == study.reading]
-    cases = _count(scores)
+    cases = 0 if _one_value(scores) else main.cases
     return Content(
         reading=study.reading,
         methods=study.methods,
@@ -149,9 +149,12 @@ def _caption(each: Placing, rules: Rules, cases: int) -> str:
     reading = each.board.reading
     start = "Leaderboard" if reading == "given" else f"Leaderboard, {reading} reading"
     part = f", {_name(each)}" if each.part else ""
-    of = f"{each.cases} of {cases}" if each.part else f"{cases}"
-    over = f": {in_words(rules.ranking.aggregate)} over {of} cases" if cases > 1 else ""
-    ranks = "mean rank on the cases" if rules.ranking.scheme == "rank-then-aggregate" else "rank"
+    aggregate = in_words(rules.ranking.aggregate)
+    of = f"{each.cases}" if each.fewest == each.cases else f"{each.fewest} to {each.cases}"
+    of += f" of {cases}" if each.part else ""
+    over = f": {aggregate} over {of} cases" if cases > 1 else ""
+    by_case = rules.ranking.scheme == "rank-then-aggregate"
+    ranks = f"{aggregate} rank on the cases" if by_case else "rank"
     return plain(f"{start}{part}{over}, {ranks} beside each value{_remarks(rules, reading)}")
 
 
@@ -173,13 +176,13 @@ def _said(study: Study) -> dict[str, tuple[str, ...]]:
 
 
 def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:].rstrip('.')}."
+    """A note as it is: it may begin with the name of a case, which has no capital."""
+    return f"Note: {note.rstrip('.')}."
 
 
-def _count(scores: pd.DataFrame) -> int:
-    """How many cases have a score; 0 for a table that holds one value per method."""
-    names = set(scores[scores["value"].notna()]["case"].astype(str))
-    return 0 if names == {"all"} else len(names)
+def _one_value(scores: pd.DataFrame) -> bool:
+    """Whether the table holds one value per method, instead of one per case."""
+    return set(scores[scores["value"].notna()]["case"].astype(str)) == {"all"}
 
 
 def facts(found: Content) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -12,7 +14,9 @@ from segjury.figures.style import plain
 LISTED = 200
 EVERYONE = "all methods"
 NAMED = 5  # structures that are named, before they are only counted
+NO_ROW, NO_VALUE = "the table has no such row", "the table has no value"
 _ORDER = {"missing": 0, "failed": 1, "undefined": 2}
+_SCORE = ["case", "metric", "structure", "reading"]
 
 
 @dataclass(frozen=True)
@@ -28,23 +32,45 @@ class Gap:
 
 
 def gaps(scores: pd.DataFrame) -> list[Gap]:
-    """All that is not `ok`, one entry per method, case, status and reason.
+    """All that is not scored, one entry per method, case, status, reason and readings.
 
     What all methods share, because the reference is the reason, is one entry for all of them.
     """
-    rows = scores[scores["status"] != "ok"]
+    rows = _without_score(scores)
     if rows.empty:
         return []
-    rows = rows.assign(detail=rows["detail"].fillna("").astype(str))
     everyone = set(scores["method"])
+    alike = ["method", "case", "status", "detail", "metric", "structure"]
+    rows["readings"] = rows.groupby(alike)["reading"].transform(", ".join)
     found = []
-    for (case, status, detail), group in rows.groupby(["case", "status", "detail"], sort=True):
-        shared = len(everyone) > 1 and set(group["method"]) == everyone
-        parts = [(EVERYONE, group)] if shared else group.groupby("method", sort=True)
+    for (case, status, detail, _), group in rows.groupby(["case", "status", "detail", "readings"]):
+        parts = list(group.groupby("method", sort=True))
+        if len(everyone) > 1 and len(parts) == len(everyone) and _same_scores(parts):
+            parts = [(EVERYONE, group)]
         found += [
             _gap(part, str(name), str(case), str(status), str(detail)) for name, part in parts
         ]
     return sorted(found, key=lambda gap: (_ORDER.get(gap.status, 9), gap.method, gap.case))
+
+
+def _without_score(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rows that are not `ok` or have no value, and those that a method lacks and another has."""
+    methods = pd.DataFrame({"method": scores["method"].unique()})
+    wanted = scores[_SCORE].drop_duplicates().merge(methods, how="cross")
+    rows = wanted.merge(scores, on=["method", *_SCORE], how="left", indicator="found")
+    rows["detail"] = rows["detail"].fillna("").astype(str)
+    absent, valued = rows["found"] == "left_only", rows["value"].notna()
+    empty = ~absent & ~valued & (rows["status"] == "ok")
+    rows.loc[absent | empty, "status"] = "missing"
+    rows.loc[absent, "detail"] = NO_ROW
+    rows.loc[empty & (rows["detail"] == ""), "detail"] = NO_VALUE
+    return rows[rows["status"] != "ok"].drop(columns="found")
+
+
+def _same_scores(parts: Sequence[tuple[Any, pd.DataFrame]]) -> bool:
+    """Whether all methods lack the same."""
+    each = {frozenset(map(tuple, part[_SCORE].to_numpy().tolist())) for _, part in parts}
+    return len(each) == 1
 
 
 def _gap(group: pd.DataFrame, method: str, case: str, status: str, detail: str) -> Gap:

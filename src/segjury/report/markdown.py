@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from segjury.figures.style import plain
 from segjury.report.content import facts
 from segjury.report.gaps import LISTED
 from segjury.report.tables import Board, Breakdown
@@ -39,7 +40,7 @@ def escaped(text: str) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     found = report.content
-    yield from (f"# {escaped(report.title)}", "", facts(found), "")
+    yield from (f"# {escaped(report.title)}", "", escaped(facts(found)), "")
     yield from _list(found.summary)
     yield from ("## Leaderboard", "")
     for board in found.boards:
@@ -119,10 +120,8 @@ def _methods(report: Report) -> Iterator[str]:
     for source in report.protocol.sources:
         yield f"- {escaped(source.text)}{f' <{source.link}>' if source.link else ''}"
     yield from ("", f"**Cite this report.** {escaped(report.citation)}", "")
-    yield from (
-        "**Versions.** " + escaped(", ".join(map(" ".join, report.provenance.versions))),
-        "",
-    )
+    if versions := ", ".join(map(" ".join, report.provenance.versions)):
+        yield from (f"**Versions.** {escaped(versions)}", "")
     yield "For research on methods, not for decisions on patients."
 
 
@@ -140,5 +139,5 @@ def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def _row(cells: Sequence[str], *, escape: bool = True) -> str:
-    texts = [escaped(" ".join(cell.split())) if escape else cell for cell in cells]
+    texts = [escaped(plain(cell)) if escape else cell for cell in cells]
     return f"| {' | '.join(texts)} |"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from segjury.analysis import Settings
 from segjury.analysis.stability import FEWEST_CASES
 from segjury.figures.study import Study
 from segjury.figures.style import plain
@@ -13,6 +12,7 @@ from segjury.protocols.ranking import Ranking, in_words
 from segjury.report.protocol import Protocol, Provenance
 from segjury.report.summary import count
 
+RANKING = "Ranking"
 READINGS = {
     "released": "the numbers that the organisers' released program prints, its quirks included",
     "published": "the formulas of the paper or the challenge page, taken literally",
@@ -24,7 +24,8 @@ SCHEMES = {
     "aggregate-then-rank": "The case values of each score became one value (their {aggregate}), "
     "methods were ranked by it, and the order is that of the mean of these ranks.",
     "rank-then-aggregate": "Methods were ranked on each case and score, a missing or failed "
-    "prediction last, and the order is that of the mean of all these ranks.",
+    "prediction last; the {aggregate} over the cases is the rank in a score, and the order is that "
+    "of the mean of these, each weighted by the number of its cases.",
     "test-then-rank": "Methods were ranked by how many others they beat in a one-sided Wilcoxon "
     "test at {alpha:g}, Holm over all ordered pairs, and the order is that of the mean rank.",
 }
@@ -71,9 +72,9 @@ def methods_section(
         "Scoring": _scoring(study, protocol, origin, version, table_hash),
         "Readings": _readings(study),
         "Cases that cannot be scored": _policy(protocol),
-        "Ranking": _ranking(study.rules.ranking),
+        RANKING: _ranking(study.rules.ranking),
         "Uncertainty": _uncertainty(study),
-        "Tests": _tests(study.settings),
+        "Tests": _tests(study),
         "Hard cases and failures": _cases(study),
     }
     made = (Paragraph(title, tuple(map(plain, said))) for title, said in found.items())
@@ -139,6 +140,8 @@ def _ranking(ranking: Ranking) -> Iterator[str]:
 def _uncertainty(study: Study) -> Iterator[str]:
     settings, analysis = study.settings, study.analysis
     level = f"{100 * settings.level:g} %"
+    if len(study.methods) < 2:
+        return
     if not analysis.stability.tells:
         yield f"The order was not resampled: that takes at least {FEWEST_CASES} cases."
         return
@@ -154,13 +157,14 @@ def _uncertainty(study: Study) -> Iterator[str]:
     if analysis.with_raters is not None:
         names = ", ".join(analysis.with_raters.redrawn)
         yield f"Raters were drawn too, once per resample for all cases, for {names}."
-    used = {score.means.method for score in analysis.scores.values()}
-    words = {"t": "Student's", "bca": "of the BCa bootstrap", "percentile": "percentiles"}
-    said = " and ".join(words.get(name, name) for name in sorted(used))
-    yield f"Intervals of means are {said}."
+    if study.rules.ranking.scheme == "test-then-rank":
+        yield "The tests of resamples, in which cases are repeated, use the normal approximation."
 
 
-def _tests(settings: Settings) -> Iterator[str]:
+def _tests(study: Study) -> Iterator[str]:
+    settings = study.settings
+    if not any(score.tests for score in study.analysis.scores.values()):
+        return
     yield (
         f"Each score was tested by itself at {settings.alpha:g}: Friedman's test with tie "
         "correction, then Conover's test of all pairs with Holm's correction; and Wilcoxon's "
@@ -176,6 +180,8 @@ def _tests(settings: Settings) -> Iterator[str]:
 
 
 def _cases(study: Study) -> Iterator[str]:
+    if len(study.analysis.panel.cases) < 2:
+        return
     yield (
         "A signature is a score minus its mean over cases and methods, divided by its standard "
         "deviation, positive for better; a case is hard for a method where the mean over the "

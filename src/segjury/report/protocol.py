@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from segjury.figures.columns import Column
 from segjury.figures.notation import number, unit
 from segjury.figures.style import plain
@@ -90,24 +92,37 @@ def provenance(run: Mapping[str, Any]) -> Provenance:
     )
 
 
-def definitions(ranked: Iterable[Column], beside: Iterable[Column]) -> tuple[Definition, ...]:
+def definitions(
+    ranked: Iterable[Column], beside: Iterable[Column], scores: pd.DataFrame
+) -> tuple[Definition, ...]:
     """Each metric of the report once, the ranked ones first."""
     found: dict[str, Definition] = {}
+    values = scores.groupby("metric")["value"]
+    lowest, highest = values.min(), values.max()
     for counts, shown in ((True, ranked), (False, beside)):
         for column in shown:
-            found.setdefault(column.metric, _definition(column, counts))
+            name = column.metric
+            limits = float(lowest[name]), float(highest[name])
+            found.setdefault(name, _definition(column, counts, *limits))
     return tuple(found.values())
 
 
-def _definition(column: Column, ranked: bool) -> Definition:
+def _definition(column: Column, ranked: bool, low: float, high: float) -> Definition:
+    """A metric that is better the other way is not the one we know, though it has its name.
+
+    Of values beyond its bounds, such as per cent, the range is not told.
+    """
     known = METRICS.get(column.metric)
+    if known is not None and known.direction != column.direction:
+        known = None
+    inside = known is not None and known.bounds[0] <= low and high <= known.bounds[1]
     return Definition(
         name=plain(column.metric),
         title=column.title,
         summary=known.summary if known else "Given by the table; not defined here.",
         better=column.direction or "not said",
         unit=column.unit,
-        bounds=_bounds(known.bounds) if known else "",
+        bounds=_bounds(known.bounds) if known and inside else "",
         ranked=ranked,
     )
 

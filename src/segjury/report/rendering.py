@@ -16,6 +16,7 @@ from segjury.figures.kind import Section, Subject
 from segjury.figures.save import FORMATS, Format, figure_bytes, slug
 from segjury.figures.study import Study
 from segjury.figures.style import plain
+from segjury.table import quoting
 
 FIGURES_AT_ONCE = 4  # by a process, before it takes the next ones
 FEW_FIGURES = 16  # up to here starting processes costs more than it gains
@@ -132,8 +133,13 @@ def plate_of(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> Pl
     """A figure with its words, written in each format."""
     files: dict[str, bytes] = {form: figure_bytes(picture.figure, form) for form in formats}
     if picture.data is not None:
-        table = picture.data.to_csv(index=False, lineterminator="\n", float_format="%.12g")
-        files["csv"] = table.encode()  # twelve digits: beyond, scores count as equal
+        table = picture.data.to_csv(
+            index=False,
+            lineterminator="\n",
+            float_format="%.12g",  # beyond, scores count as equal
+            quoting=quoting(picture.data),
+        )
+        files["csv"] = table.encode("utf-8", "replace")
     width, height = picture.figure.get_size_inches()
     return Plate(
         name=picture.name,

@@ -13,7 +13,7 @@ from segjury.figures.save import FORMATS, Format, write_whole
 from segjury.figures.study import Scores, study_of
 from segjury.figures.style import plain
 from segjury.report.content import Content, content
-from segjury.report.methods import Paragraph, citation, methods_section
+from segjury.report.methods import RANKING, Paragraph, citation, methods_section
 from segjury.report.protocol import Definition, Protocol, Provenance, definitions, protocol
 from segjury.report.protocol import provenance as provenance_of
 from segjury.report.rendering import Drawn, draw_all
@@ -35,7 +35,12 @@ class Report:
     methods: tuple[Paragraph, ...]
     citation: str
     version: str
-    by_case: bool
+
+    @property
+    def order(self) -> str:
+        """How ranks are made and methods are ordered, in two sentences."""
+        (ranking,) = (paragraph for paragraph in self.methods if paragraph.title == RANKING)
+        return " ".join(ranking.sentences[:2])
 
 
 @dataclass(frozen=True)
@@ -77,11 +82,10 @@ def make_report(
         ),
         protocol=rules,
         provenance=origin,
-        definitions=definitions(found.ranked, found.beside),
+        definitions=definitions(found.ranked, found.beside, study.scores),
         methods=methods_section(study, rules, origin, version=used, table_hash=table_hash),
         citation=citation(name, origin, version=used, table_hash=table_hash),
         version=used,
-        by_case=study.rules.ranking.scheme == "rank-then-aggregate",
     )
 
 

@@ -232,24 +232,28 @@ def _breakdown(
     aggregate: Aggregate,
     directions: Mapping[str, str],
 ) -> Breakdown:
+    """The values of a metric, each structure over the cases that all methods have."""
     about = column(part, metric, metric, "all", directions)
-    values = part.pivot_table(
-        index="structure",
-        columns="method",
-        values="value",
-        aggfunc=over_cases(aggregate),
-        sort=False,
-    ).reindex(columns=list(methods))
+    scored = part.dropna(subset="value")
+    found = {
+        structure: own.pivot(index="case", columns="method", values="value")
+        .dropna()
+        .agg(over_cases(aggregate))
+        for structure, own in scored.groupby("structure", sort=False)
+    }
+    values = pd.DataFrame(found).T.reindex(part["structure"].unique(), columns=list(methods))
     best = values.max(axis=1) if about.direction == "higher" else values.min(axis=1)
+    first = about.direction != ""  # where nobody said what is better, nothing is best
     rows = tuple(
         (
             plain(structure),
             tuple(
-                (write_number(float(value), about.digits), value == best[structure])
+                (write_number(float(value), about.digits), first and value == best[structure])
                 for value in line
             ),
         )
         for structure, line in zip(values.index, values.to_numpy(), strict=True)
     )
     unit = f", {about.unit}" if about.unit else ""
-    return Breakdown(f"{about.title}{unit}: {in_words(aggregate)} over the cases", methods, rows)
+    over = f"{in_words(aggregate)} over the cases that all methods have"
+    return Breakdown(f"{about.title}{unit}: {over}", methods, rows)
