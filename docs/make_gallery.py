@@ -13,11 +13,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from segjury.figures.catalogue import KINDS
 from segjury.figures.illustration import Illustration
-from segjury.figures.save import figure_bytes
+from segjury.figures.palette import indexed_png
+from segjury.figures.save import PNG_DPI, figure_bytes
 from segjury.figures.study import Study, completed
 from segjury.figures.telling_cases import telling_cases
 from segjury.pictures import PICTURES, case_images
@@ -27,8 +29,7 @@ from segjury.report.paper import browser
 from segjury.table import read_calibration, read_cases, read_details, read_run, read_scores
 
 DOCS = Path(__file__).parent
-COLOURS = 128
-SCREEN = (1280, 1500)
+SCREEN = (1280, 2260)
 SECTIONS = {
     "ranks": "How sure the order is",
     "tests": "Which differences hold",
@@ -88,9 +89,7 @@ def pictures(study: Study, results: Path) -> Iterator[tuple[str, str, Illustrati
 
 def entry(name: str, command: str, drawn: Illustration) -> str:
     """Save the figure, and say what it is."""
-    picture = Image.open(io.BytesIO(figure_bytes(drawn.figure, "png"))).convert("RGB")
-    small = picture.quantize(COLOURS, dither=Image.Dither.NONE)
-    small.save(DOCS / "gallery" / f"{name}.png", optimize=True)
+    save_small(io.BytesIO(figure_bytes(drawn.figure, "png")), DOCS / "gallery" / f"{name}.png")
     width = round(110 * float(drawn.figure.get_size_inches()[0]))
     alt = drawn.alt.replace('"', "'").replace("<", "").replace(">", "")
     return (
@@ -98,6 +97,11 @@ def entry(name: str, command: str, drawn: Illustration) -> str:
         f'<img src="gallery/{name}.png" width="{width}" alt="{alt}">\n\n'
         f"```sh\n{command}\n```\n"
     )
+
+
+def save_small(picture: Path | io.BytesIO, target: Path) -> None:
+    """Save a picture with a palette, in which the colours of methods stay as they are."""
+    target.write_bytes(indexed_png(np.asarray(Image.open(picture).convert("RGB")), PNG_DPI))
 
 
 def screenshot(page: Path, target: Path) -> None:
@@ -111,8 +115,7 @@ def screenshot(page: Path, target: Path) -> None:
         command += [f"--user-data-dir={folder}/profile", f"--screenshot={folder}/page.png"]
         command += [f"--window-size={SCREEN[0]},{SCREEN[1]}", page.resolve().as_uri()]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603
-        picture = Image.open(Path(folder, "page.png")).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(target, optimize=True)
+        save_small(Path(folder, "page.png"), target)
 
 
 def main(results: Path) -> None:
