@@ -10,7 +10,7 @@ import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
-from segjury.cli.tables import rules_of, study_from, table_of
+from segjury.cli.tables import study_from
 from segjury.errors import InputError
 
 ENDINGS = {".html": "html", ".htm": "html", ".pdf": "pdf", ".md": "markdown"}
@@ -68,13 +68,12 @@ def report(
     chosen = _format(out, form)
     kinds = _kinds(figures)
     with drawing_bar() as progress:
-        table = table_of(scores, columns, matrix, None)
-        rules = rules_of(scores, table, "", options.directions(higher, lower), missing=missing)
         study = study_from(
             scores,
-            table,
-            rules,
             reading=reading,
+            higher=higher,
+            lower=lower,
+            missing=missing,
             columns=columns,
             matrix=matrix,
             samples=bootstrap,
@@ -145,13 +144,12 @@ def figure(
         )
     subject = {"score": score, "case": case, "structure": structure}
     with terminal(stderr=True).status("drawing"):
-        table = table_of(scores, columns, matrix, None)
-        rules = rules_of(scores, table, "", options.directions(higher, lower), missing=missing)
         study = study_from(
             scores,
-            table,
-            rules,
             reading=reading,
+            higher=higher,
+            lower=lower,
+            missing=missing,
             columns=columns,
             matrix=matrix,
             samples=bootstrap,

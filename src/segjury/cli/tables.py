@@ -53,22 +53,24 @@ def rules_of(
 
 def study_from(
     scores: Path,
-    table: pd.DataFrame,
-    rules: Rules,
     *,
     reading: str | None,
+    higher: list[str] | None,
+    lower: list[str] | None,
+    missing: str,
     columns: str,
     matrix: str | None,
     **settings: Any,
 ) -> Study:
-    """The table with its rules and what a run wrote beside it."""
+    """A table with the rules of its ranking and what a run wrote beside it."""
     from segjury.analysis import Settings
     from segjury.figures.study import Study, completed
     from segjury.table import read_calibration, read_cases, read_details
 
+    table = table_of(scores, columns, matrix, None)
     return Study(
         completed(table),
-        rules,
+        rules_of(scores, table, "", options.directions(higher, lower), missing=missing),
         Settings(**settings),
         reading_asked=reading,
         details=read_details(scores, columns=options.pairs("columns", columns), matrix=matrix),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.transforms import offset_copy
 
+from segjury.figures.marks import draw_mark
 from segjury.figures.study import Study
 from segjury.figures.style import COLUMN_WIDTH_IN, INK, MUTED, frozen_layout, plain, wrapped
 
@@ -87,17 +87,4 @@ def name_rows(axes: Axes, study: Study, methods: Sequence[str], *, numbered: boo
         axes.get_yaxis_transform(), fig=axes.get_figure(root=True), x=-6, units="points"
     )
     for y, method in enumerate(methods):
-        axes.add_artist(
-            Line2D(
-                [0],
-                [y],
-                transform=before,
-                marker=study.markers[method],
-                color=study.colours[method],
-                markersize=4.5,
-                markeredgewidth=0,
-                linestyle="",
-                clip_on=False,
-                label=f"mark {method}",
-            )
-        )
+        draw_mark(axes, study, method, (0, y), before)

@@ -1,6 +1,13 @@
-"""The markers of the figures as outlines, for pages that name a method beside its mark."""
+"""The marks of methods: drawn beside their names, and as outlines for pages."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Transform
 
 # SVG paths in a box from -6 to 6, one for each of `style.MARKERS`
 MARK_PATHS = {
@@ -16,3 +23,35 @@ MARK_PATHS = {
     ">": "M4.5 0L-4-4.8V4.8z",
     "p": "M0-5L4.8-1.5L2.9 4H-2.9L-4.8-1.5z",
 }
+
+
+class Looks(Protocol):
+    """What knows the mark of each method."""
+
+    @property
+    def markers(self) -> Mapping[str, str]:
+        """Marker of each method."""
+
+    @property
+    def colours(self) -> Mapping[str, str]:
+        """Colour of each method."""
+
+
+def draw_mark(
+    axes: Axes, looks: Looks, method: str, at: tuple[float, float], where: Transform
+) -> None:
+    """The mark of a method, beside its name."""
+    axes.add_artist(
+        Line2D(
+            [at[0]],
+            [at[1]],
+            transform=where,
+            marker=looks.markers[method],
+            color=looks.colours[method],
+            markersize=4.5,
+            markeredgewidth=0,
+            linestyle="",
+            clip_on=False,
+            label=f"mark {method}",
+        )
+    )

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.transforms import offset_copy
 
+from segjury.figures.marks import draw_mark
 from segjury.figures.study import Study
 from segjury.figures.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN, wrapped
 
@@ -166,17 +166,4 @@ class SmallMultiples:
         )
         first_line = 6.2 + 7.6 * text.count("\n")
         before = offset_copy(axes.transAxes, fig=figure, x=3.5, y=first_line, units="points")
-        axes.add_artist(
-            Line2D(
-                [0],
-                [1],
-                transform=before,
-                marker=study.markers[method],
-                color=study.colours[method],
-                markersize=4.5,
-                markeredgewidth=0,
-                linestyle="",
-                clip_on=False,
-                label=f"mark {method}",
-            )
-        )
+        draw_mark(axes, study, method, (0, 1), before)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.transforms import Transform, offset_copy
+from matplotlib.transforms import offset_copy
 from numpy.typing import NDArray
 
 from segjury.figures.callouts import RIM, Callout, anchor, write_callouts
 from segjury.figures.case_images import CaseImages, Labels
+from segjury.figures.marks import draw_mark
 from segjury.figures.mosaic import NAME_WIDTH
 from segjury.figures.slices import Pair, Slice, contours
 from segjury.figures.style import INK, plain, wrapped
@@ -161,24 +161,6 @@ def name_tile(axes: Axes, images: CaseImages, method: str, *, width: int = NAME_
     middle = 6.2 + 7.6 * text.count("\n")
     before = offset_copy(axes.transAxes, fig=figure, x=3.5, y=middle, units="points")
     draw_mark(axes, images, method, (0, 1), before)
-
-
-def draw_mark(axes: Axes, images: CaseImages, method: str, at: Pair, transform: Transform) -> None:
-    """The colour and marker of a method."""
-    axes.add_artist(
-        Line2D(
-            [at[0]],
-            [at[1]],
-            transform=transform,
-            marker=images.markers[method],
-            color=images.colours[method],
-            markersize=4.5,
-            markeredgewidth=0,
-            linestyle="",
-            clip_on=False,
-            label=f"mark {method}",
-        )
-    )
 
 
 def scale_bar(axes: Axes, size_mm: Pair) -> None:

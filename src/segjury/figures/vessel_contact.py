@@ -14,10 +14,10 @@ from matplotlib.transforms import offset_copy
 
 from segjury.figures.case_images import CaseImages
 from segjury.figures.illustration import Picture, brief, joined
+from segjury.figures.marks import draw_mark
 from segjury.figures.mosaic import Spot, title_picture
 from segjury.figures.strips import NAMES_IN, StripLayout, draw_strip, draw_views, say_millimetres
 from segjury.figures.style import MUTED, PAGE_WIDTH_IN, SEQUENTIAL, plain, styled, wrapped
-from segjury.figures.tiles import draw_mark
 from segjury.figures.unrolling import RATERS, VesselContact, contacts
 
 _NAME_WIDTH = 22
