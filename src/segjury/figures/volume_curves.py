@@ -24,7 +24,7 @@ from segjury.volume import Floats
 RATER, PREDICTED = "rater volume", "predicted volume"  # what the rows of the data are
 DENSITY, DISTRIBUTION, AREA = "density", "distribution", "squared difference"
 CRPS, SCORE = "crps", "score"
-_POINTS = 241
+_POINTS = 161
 REACH_SD = 4.0
 
 
