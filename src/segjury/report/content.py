@@ -12,6 +12,7 @@ from segjury.analysis.placing import placing
 from segjury.analysis.summary import on_choices, on_hard_cases, on_raters, on_sureness, on_tests
 from segjury.errors import InputError
 from segjury.figures.columns import Column
+from segjury.figures.notation import plural
 from segjury.figures.study import Study
 from segjury.figures.style import plain
 from segjury.protocols.ranking import in_words
@@ -187,13 +188,8 @@ def _one_value(scores: pd.DataFrame) -> bool:
 
 def facts(found: Content) -> str:
     """What the report is about, in a line."""
-    parts = [count_plainly(len(found.methods), "method")]
-    parts += [count_plainly(found.cases, "case")] if found.cases else []
-    parts += [count_plainly(len(found.ranked), "ranked score")]
+    parts = [plural(len(found.methods), "method")]
+    parts += [plural(found.cases, "case")] if found.cases else []
+    parts += [plural(len(found.ranked), "ranked score")]
     parts += [f"{plain(found.reading)} reading"] if found.reading != "given" else []
     return " · ".join(parts)
-
-
-def count_plainly(number: int, noun: str) -> str:
-    """`1 case`, `12 cases`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
