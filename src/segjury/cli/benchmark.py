@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from segjury.cli import options
-from segjury.cli.program import BAD_INPUT, INTERRUPTED, app, fail
+from segjury.cli.program import BAD_INPUT, INTERRUPTED, app, fail, family
 from segjury.errors import InputError
 
 
@@ -49,8 +49,12 @@ def protocols(
     print(f"{about}\n{protocol_text(name)}", end="")
 
 
-@app.command(
-    epilog="Example: [cyan]segjury phantom curvas-pdacvi-2025 bench --cases 12 --methods 6[/]"
+phantoms = family("phantom", "Write synthetic data: a benchmark, or simulated raters of a mask.")
+
+
+@phantoms.command(
+    "benchmark",
+    epilog="Example: [cyan]segjury phantom curvas-pdacvi-2025 bench --cases 12 --methods 6[/]",
 )
 def phantom(
     protocol: options.ProtocolArgument,
@@ -61,7 +65,7 @@ def phantom(
     shape: Annotated[str, typer.Option(help="Voxels, as X,Y,Z.", show_default="small")] = "",
     force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
 ) -> None:
-    """Write a synthetic benchmark with simulated raters and methods."""
+    """Write a synthetic benchmark with simulated raters and methods (needs no name)."""
     from segjury.console import progress_bar
     from segjury.phantoms import benchmark_writer
 

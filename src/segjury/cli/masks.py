@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from segjury.cli import options
-from segjury.cli.program import app
+from segjury.cli.program import app, family
 from segjury.errors import InputError
 
 
@@ -64,8 +64,11 @@ def ensemble(
     rank(scores, bootstrap=0)
 
 
-@app.command(epilog="Example: [cyan]segjury vessels mask.nii.gz --out vessels[/]")
-def vessels(
+vessels = family("vessels", "Measure vessels in masks.")
+
+
+@vessels.command("measure", epilog="Example: [cyan]segjury vessels mask.nii.gz --out vessels[/]")
+def measure(
     masks: Annotated[list[Path], typer.Argument(metavar="MASK...", help="Masks of vessels.")],
     label: Annotated[
         int | None, typer.Option(min=1, help="Label to measure.", show_default="every one, as one")
@@ -74,10 +77,10 @@ def vessels(
         Path | None, typer.Option(help="Folder for vessels.csv, branches.csv and radii.csv.")
     ] = None,
 ) -> None:
-    """Measure the vessels in masks: length, radii, tortuosity, branching, fractal dimension.
+    """Measure the vessels in masks: length, radii, branching, ... (needs no name).
 
-    Everything is measured along the centreline, in mm. The tables have one line per mask, per
-    branch, and per voxel of the centreline.
+    Everything is measured along the centreline, in mm: also tortuosity and fractal dimension. The
+    tables have one line per mask, per branch, and per voxel of the centreline.
     """
     from segjury.console import plain_table, progress_bar, say, terminal
     from segjury.files import read_mask

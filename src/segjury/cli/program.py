@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from segjury.errors import InputError
 
@@ -21,6 +22,32 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class _Family(TyperGroup):
+    """Commands under one word; the first of them needs no name.
+
+    So `phantom raters MASK` stands beside `phantom PROTOCOL OUT`.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the first command in front where none is named."""
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
+def family(name: str, about: str) -> typer.Typer:
+    """A family of commands, to which the one that needs no name is added first."""
+    group = typer.Typer(
+        name=name,
+        help=about,
+        cls=_Family,
+        no_args_is_help=True,
+        epilog=f"Example: [cyan]segjury {name} COMMAND --help[/] has the options of each.",
+    )
+    app.add_typer(group)
+    return group
 
 
 def _print_version(wanted: bool) -> None:
