@@ -30,7 +30,7 @@ AORTA_SHAPE = (450, 450, 695)
 
 def evaluation(protocol: str, folder: Path, metrics: tuple[str, ...], reading: str) -> object:
     """Score one method on one case, files included."""
-    from segjury.judging import CaseTask, evaluate_case
+    from segjury.case_task import CaseTask, evaluate_case
     from segjury.loading import case_names, method_names
     from segjury.protocols import load_protocol
 

@@ -24,7 +24,8 @@ PROTOCOL = "curvas-pdacvi-2025"
 def measure(folder: Path, repeat: int, what: str) -> None:
     """In a process of its own: print seconds and peak memory of one kind of work as JSON."""
     from segjury import files
-    from segjury.judging import CaseTask, evaluate_case, score
+    from segjury.case_task import CaseTask, evaluate_case
+    from segjury.judging import score
     from segjury.loading import load_prediction, load_reference, prediction_files
     from segjury.metrics import READINGS
     from segjury.protocols import load_protocol

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,3 +60,51 @@ def evaluate_files(protocol: str, folder: Path, *options: str) -> Path:
     command += ["--predictions", str(folder / "predictions"), *options]
     subprocess.run(command, check=True, capture_output=True)
     return folder / "out"
+
+
+TABLES = ("scores.csv", "details.csv", "calibration.csv", "cases.csv")
+
+
+def evaluate_command(
+    folder: Path, *options: Any, protocol: str = "curvas-pdacvi-2025"
+) -> list[str]:
+    """How a person would score `folder`/reference and `folder`/predictions into `folder`/out."""
+    command = [sys.executable, "-m", "segjury", "evaluate", protocol]
+    command += ["--reference", str(folder / "reference"), "--out", str(folder / "out")]
+    return [*command, "--predictions", str(folder / "predictions"), *map(str, options)]
+
+
+def write_small_benchmark(folder: Path, methods: Sequence[str]) -> None:
+    """Two golden cases; every method predicts the same."""
+    for case in golden_pdacvi():
+        if case.name in ("00_typical", "05_disjoint"):
+            write_reference(case, folder / "reference" / case.name)
+            first, *others = (folder / "predictions" / m / case.name for m in methods)
+            write_prediction(case, first)
+            for other in others:
+                shutil.copytree(first, other)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """The bytes of all tables in `folder`/out."""
+    return {name: (folder / "out" / name).read_bytes() for name in TABLES}
+
+
+# A program of Python's that ends a worker when it opens a file of the method Poison.
+POISON = """
+import multiprocessing, os, signal, sys
+
+def end(event, arguments):
+    if event == "open" and "/Poison/" in str(arguments[0]) and multiprocessing.parent_process():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(end)
+"""
+
+
+def poisonous(folder: Path) -> dict[str, str]:
+    """The environment of a program whose workers die of the method Poison."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(POISON)
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

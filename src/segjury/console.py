@@ -8,7 +8,15 @@ from contextlib import contextmanager
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -35,13 +43,32 @@ def say(text: str, *, stderr: bool = False) -> None:
     terminal(stderr=stderr).print(text, highlight=False, markup=False)
 
 
-def progress_bar() -> Progress:
-    """A bar on standard error; none in a log file."""
+class _Speed(ProgressColumn):
+    """How many are done in a second, or how long one takes."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        """As in `3.2 cases/s`; nothing before the first is done."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.2g} {self._unit}/s" if speed else "")
+
+
+def one_line(text: str) -> str:
+    """A text as one line, whatever names from outside hold."""
+    return " ".join(text.split())
+
+
+def progress_bar(unit: str = "") -> Progress:
+    """A bar on standard error; none in a log file. With a unit it tells how many a second."""
     shown = terminal(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        *([_Speed(unit)] if unit else []),
         TimeRemainingColumn(),
         console=shown,
         transient=True,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segjury.errors import InputError
-from segjury.judging import OUR_FAULT, REFERENCE
+from segjury.judging import BLAMELESS
 from segjury.metrics import METRICS
 from segjury.metrics.efficiency import MEMORY_GB_S, TIME_S
 from segjury.metrics.metric import Reading
@@ -103,7 +103,7 @@ def _row(
     if result.problem:
         detail = result.problem
         status = result.rows[0].status if result.rows else "failed"
-        blameless = result.problem.startswith((OUR_FAULT, REFERENCE))
+        blameless = result.problem.startswith(BLAMELESS)
         worst = use.worst if isinstance(use.worst, float) else dearest
         cost = math.nan if blameless else worst
     return Row(metric, "all", "", cost, METRICS[metric].unit, status, detail)

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from segjury import evaluation, files
 from segjury.case import PredictedCase
+from segjury.claim import claimed
 from segjury.consensus import SeenPatterns, majority, multilabel_staple, seen_patterns, staple
 from segjury.errors import InputError
 from segjury.execution import ahead
@@ -79,19 +80,20 @@ def score_ensemble(
         cases=case_names(reference),
         progress=progress,
     )
-    result = evaluation.run(
-        protocol,
-        reference=reference,
-        predictions=predictions,
-        readings=run["readings"],
-        methods=[*run["methods"], *({ensemble.name} - set(run["methods"]))],
-        jobs=jobs,
-        store=folder / "parts",
-        case_file=Path(run["case_table"]) if run.get("case_table") else None,
-        efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
-    )
-    result.run["protocol"]["text"] = run["protocol"].get("text", "")
-    evaluation.write(result, folder)
+    with claimed(folder):
+        result = evaluation.run(
+            protocol,
+            reference=reference,
+            predictions=predictions,
+            readings=run["readings"],
+            methods=[*run["methods"], *({ensemble.name} - set(run["methods"]))],
+            jobs=jobs,
+            store=folder / "parts",
+            case_file=Path(run["case_table"]) if run.get("case_table") else None,
+            efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
+        )
+        result.run["protocol"]["text"] = run["protocol"].get("text", "")
+        evaluation.write(result, folder)
     return ensemble, notes
 
 

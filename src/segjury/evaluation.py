@@ -5,24 +5,22 @@ The cases are those of the reference, so a missing prediction is an explicit row
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from segjury import execution
+from segjury import execution, files, provenance
+from segjury.case_task import CaseTask
 from segjury.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.errors import InputError
-from segjury.judging import REFERENCE, CaseTask, evaluate_case, no_gain_by_absence
+from segjury.footprint import case_bytes
+from segjury.judging import no_gain_by_absence
 from segjury.loading import (
     case_names,
     case_table,
@@ -32,24 +30,14 @@ from segjury.loading import (
 )
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
+from segjury.scheduling import Progress, score_cases
 from segjury.store import Result
-from segjury.ties import settled
+from segjury.tabulation import Evaluation, tabulate, write
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The results of a run as tables."""
-
-    scores: pd.DataFrame
-    details: pd.DataFrame
-    calibration: pd.DataFrame
-    cases: pd.DataFrame
-    problems: list[str]
-    run: dict[str, Any]
-    warnings: tuple[str, ...] = ()
+__all__ = ["Evaluation", "Progress", "evaluate", "run", "write"]
 
 
 def evaluate(
@@ -60,13 +48,15 @@ def evaluate(
     readings: Sequence[Reading] = READINGS,
     methods: Sequence[str] | None = None,
     jobs: int = 1,
+    scheduler: str | None = None,
     cases: str | Path | None = None,
     efficiency: str | Path | None = None,
 ) -> pd.DataFrame:
     """Score every method on every case and return the long table.
 
-    `cases` is a table of the cases, if not in the reference folder; `efficiency` one of the time
-    and memory that the methods took.
+    `scheduler` is the address of a Dask scheduler whose workers do it instead of `jobs`
+    processes. `cases` is a table of the cases, if not in the reference folder; `efficiency` one
+    of the time and memory that the methods took.
     """
     return run(
         protocol,
@@ -75,6 +65,7 @@ def evaluate(
         readings=readings,
         methods=methods,
         jobs=jobs,
+        scheduler=scheduler,
         case_file=Path(cases) if cases else None,
         efficiency=Path(efficiency) if efficiency else None,
     ).scores
@@ -88,44 +79,50 @@ def run(
     readings: Sequence[Reading] = READINGS,
     methods: Sequence[str] | None = None,
     jobs: int | None = 1,
+    scheduler: str | None = None,
     store: Path | None = None,
     case_file: Path | None = None,
     efficiency: Path | None = None,
-    progress: Callable[[str, int], None] = lambda _case, _methods: None,
+    progress: Callable[[Progress], None] = lambda _done: None,
 ) -> Evaluation:
     """Score every method on every case; see `evaluate`.
 
     With a `store`, finished results are kept there and taken from it in the next run. `progress`
-    is called with each finished case and the number of its methods.
+    is called after each case. Without a number of `jobs`, cores and memory decide.
     """
     form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     unknown = [reading for reading in readings if reading not in READINGS]
     if unknown or isinstance(readings, str):
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
     cases = case_names(reference)
-    found = method_names(predictions)
-    absent = [name for name in methods or [] if name not in found]
-    if absent:
-        raise InputError(
-            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
-        )
-    chosen = tuple(dict.fromkeys(methods or found))
+    chosen = _chosen_methods(predictions, methods)
     _check_folders(form, reference, cases, predictions, chosen)
     known = case_table(form, reference, cases, case_file)
     costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
-    tasks = [
-        CaseTask(form, tuple(readings), reference, predictions, case, chosen, store)
-        for case in cases
-    ]
+    if store is not None:
+        store.mkdir(parents=True, exist_ok=True)
     begun, clock = datetime.now(UTC), time.perf_counter()
-    workers = execution.default_jobs(len(tasks)) if jobs is None else jobs
-    by_case: dict[str, list[Result]] = {}
-    for task, results in execution.run(evaluate_case, tasks, jobs=workers):
-        by_case[task.case] = results
-        progress(task.case, len(results))
+    workers = _default_jobs(form, reference, cases) if jobs is None else jobs
+    engine = execution.engine_for(workers, scheduler)
+    every = CaseTask(
+        form,
+        tuple(readings),
+        reference.resolve(),  # a worker may have another working directory
+        predictions.resolve(),
+        case="",
+        methods=chosen,
+        store=store.resolve() if store else None,
+        code=provenance.code_fingerprint(),
+    )
+    kept = 0
+    by_case: dict[str, tuple[Result, ...]] = {}
+    for scored, done in score_cases(engine, [replace(every, case=case) for case in cases]):
+        by_case[done.case] = scored.results
+        kept += scored.kept
+        progress(done)
     results = [result for case in cases for result in by_case[case]]
     about = {
-        "segjury": _version(),
+        "segjury": provenance.version(),
         "protocol": {
             "name": form.name,
             "title": form.title,
@@ -140,14 +137,27 @@ def run(
         "efficiency": str(efficiency.resolve()) if efficiency else None,
         "methods": list(chosen),
         "cases": len(cases),
-        "versions": _versions(),
+        "kept": kept,
+        "versions": provenance.versions(),
+        "code": every.code,
         "machine": {"system": platform.platform(), "cores": os.cpu_count()},
-        "jobs": workers,
+        "engine": engine.name,
+        "jobs": workers if scheduler is None else None,
         "started": begun.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
     }
     results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
-    return _tabulate(form, results, known, about, costs.warnings)
+    return tabulate(form, results, known, about, costs.warnings)
+
+
+def _chosen_methods(predictions: Path, methods: Sequence[str] | None) -> tuple[str, ...]:
+    found = method_names(predictions)
+    absent = [name for name in methods or [] if name not in found]
+    if absent:
+        raise InputError(
+            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
+        )
+    return tuple(dict.fromkeys(methods or found))
 
 
 def _check_folders(
@@ -172,100 +182,18 @@ def _check_folders(
         )
 
 
-def _tabulate(
-    protocol: Protocol,
-    results: list[Result],
-    known: dict[str, dict[str, str]],
-    about: dict[str, Any],
-    warnings: tuple[str, ...],
-) -> Evaluation:
-    import pandas as pd
-
-    from segjury.table import COLUMNS, DETAIL_COLUMNS
-
-    facts = {result.case: result.facts for result in results}
-    columns = protocol.cases.columns if known else ()
-    groups = {case: {column: known[case][column] for column in columns} for case in facts}
-    cohort = {case: _cohorts(protocol, facts[case], groups[case]) for case in facts}
-    scores = pd.DataFrame(
-        [
-            {"method": r.method, "case": r.case, **asdict(row), "cohort": cohort[r.case]}
-            | groups[r.case]
-            for r in results
-            for row in r.rows
-        ],
-        columns=[*COLUMNS, *columns],
+def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:
+    """As many processes as the largest case leaves room for."""
+    voxels = [0]
+    for case in cases:
+        for path in reference_inputs(protocol, reference / case)[:1]:
+            try:
+                voxels.append(math.prod(files.read_grid(path).shape))
+            except InputError:
+                continue  # the case will say so itself
+    bytes_each = case_bytes(
+        max(voxels),
+        n_labels=len(protocol.reference.labels),
+        n_maps=len(protocol.probability_stems),
     )
-    details = pd.DataFrame(
-        [{"method": r.method, "case": r.case, **asdict(d)} for r in results for d in r.details],
-        columns=list(DETAIL_COLUMNS),
-    )
-    cases = pd.DataFrame(
-        [
-            {"case": case, **known.get(case, {}), "cohort": cohort[case], **measured}
-            for case, measured in facts.items()
-        ]
-    )
-    calibration = _calibration(results, protocol.reference.n_raters)
-    return Evaluation(scores, details, calibration, cases, _problems(results), about, warnings)
-
-
-def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
-    """The filled confidence bins of all predictions, with a column of hits per rater."""
-    import pandas as pd
-
-    from segjury.table import BIN_COLUMNS
-
-    hits = [f"hits_{k + 1}" for k in range(n_raters)]
-    rows = [
-        {"method": r.method, "case": r.case, **vars(b), **dict(zip(hits, b.hits, strict=True))}
-        for r in results
-        for b in r.bins
-    ]
-    return pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
-
-
-def _problems(results: list[Result]) -> list[str]:
-    """One line per fault: a reference's once, not once per method."""
-    return list(
-        dict.fromkeys(
-            f"case {r.case}: {r.problem}"
-            if r.problem.startswith(REFERENCE)
-            else f"case {r.case}, method {r.method}: {r.problem}"
-            for r in results
-            if r.problem
-        )
-    )
-
-
-def _cohorts(protocol: Protocol, facts: dict[str, float], groups: dict[str, str]) -> str:
-    names = [
-        c.name
-        for c in protocol.cohorts
-        if settled(np.array(facts.get(c.measure, math.inf))) <= c.at_most
-    ]
-    return ";".join([*names, *(value for value in groups.values() if value)])
-
-
-def _version() -> str:
-    return metadata.version("segjury")
-
-
-def _versions() -> dict[str, str]:
-    packages = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit-image")
-    return {"python": platform.python_version()} | {p: metadata.version(p) for p in packages}
-
-
-def write(evaluation: Evaluation, out: Path) -> None:
-    """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`."""
-    from segjury.table import write_csv, write_scores, write_text
-
-    out.mkdir(parents=True, exist_ok=True)
-    write_scores(evaluation.scores, out)
-    write_csv(evaluation.details, out / "details.csv")
-    write_csv(evaluation.calibration, out / "calibration.csv")
-    write_csv(evaluation.cases, out / "cases.csv")
-    run = evaluation.run
-    folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
-    content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    write_text(content, out / "run.json")
+    return execution.default_jobs(len(cases), bytes_each=bytes_each)

@@ -1,38 +1,27 @@
-"""Judge the predictions of one case: their scores, or what it costs to have none.
-
-A case's reference is prepared once and used for all methods; one bad file costs its own rows only.
-"""
+"""Judge a prediction: its scores, or what it costs to have none."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
-from segjury import execution, scoring
+from segjury import scoring
 from segjury.case import PredictedCase, ReferenceCase
 from segjury.comparison import Comparison
-from segjury.errors import InputError, MissingInputError
-from segjury.loading import (
-    digest,
-    load_prediction,
-    load_reference,
-    prediction_inputs,
-    reference_inputs,
-)
 from segjury.metrics import READINGS, Reading
 from segjury.metrics.calibration import RaterHits
 from segjury.protocols import Protocol
 from segjury.protocols.metric_use import Efficiency, ImageUse
-from segjury.store import FORMAT, CalibrationBin, Detail, Result, Row, Status, Store
+from segjury.store import CalibrationBin, Detail, Result, Row, Status
 from segjury.volume import Volume
 
 OUR_FAULT = "internal error"
 REFERENCE = "reference"
+ENDED = "not scored"
+BLAMELESS = (OUR_FAULT, REFERENCE, ENDED)  # how problems begin that are not the method's fault
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,7 @@ def score(
     rows: list[Row] = []
     details: list[Detail] = []
     bins: list[CalibrationBin] = []
-    for use, reading in _metric_readings(protocol, readings):
+    for use, reading in metric_readings(protocol, readings):
         for found in scoring.score(protocol, comparison, use, reading):
             measured, about = found.measured, (use.name, found.structure, reading)
             rows.append(_scored_row(protocol, use, reading, found, reference, warnings))
@@ -95,7 +84,7 @@ def _finite(value: float) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-def _metric_readings(
+def metric_readings(
     protocol: Protocol, readings: Sequence[Reading]
 ) -> Iterator[tuple[ImageUse, Reading]]:
     """What is computed from the images; efficiency comes from a table of its own."""
@@ -144,7 +133,7 @@ def penalty_rows(
     """
     as_empty = _empty_scores(protocol, readings, reference) if reference else {}
     rows = []
-    for use, reading in _metric_readings(protocol, readings):
+    for use, reading in metric_readings(protocol, readings):
         for structure in scoring.structures_of(protocol, use):
             value = as_empty.get((use.name, structure, reading), math.nan)
             if reference and not math.isnan(value) and use.worst != "empty-prediction":
@@ -186,80 +175,3 @@ def no_gain_by_absence(protocol: Protocol, results: Sequence[Result]) -> list[Re
         replace(result, rows=tuple(settled(result.case, row) for row in result.rows))
         for result in results
     ]
-
-
-@dataclass(frozen=True)
-class CaseTask:
-    """One case to score, for all methods."""
-
-    protocol: Protocol
-    readings: tuple[Reading, ...]
-    reference: Path
-    predictions: Path
-    case: str
-    methods: tuple[str, ...]
-    store: Path | None = None
-
-
-def evaluate_case(task: CaseTask) -> list[Result]:
-    """Score the methods on one case; results found in the store are not computed again."""
-    if task.store is None:
-        return list(_evaluate_methods(task, list(task.methods)))
-    store = Store(task.store)
-    marks = fingerprints(task)
-    results = {method: store.load(task.case, method, marks[method]) for method in task.methods}
-    for result in _evaluate_methods(task, [m for m in task.methods if results[m] is None]):
-        results[result.method] = result
-        if not result.problem.startswith(OUR_FAULT):  # that may be gone the next time
-            store.save(result, marks[result.method])
-    return [result for result in results.values() if result is not None]
-
-
-def _evaluate_methods(task: CaseTask, methods: list[str]) -> Iterator[Result]:
-    if not methods:
-        return
-    try:
-        reference = load_reference(task.protocol, task.reference / task.case)
-    except Exception as error:  # a fault of ours must not stop the other cases
-        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else _our_fault(error)
-        unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
-        for method in methods:
-            yield Result(method, task.case, unscored, problem=fault)
-        return
-    facts = reference.facts()
-    metrics = {use.name for use, _ in _metric_readings(task.protocol, task.readings)}
-
-    def load(method: str) -> PredictedCase:
-        folder = task.predictions / method
-        return load_prediction(task.protocol, folder, task.case, reference.grid)
-
-    loading = execution.ahead(load, methods, depth=2)
-    for method, loaded in zip(methods, loading, strict=True):
-        problem = ""
-        try:
-            reference.prepare(metrics)  # while the first predictions are read
-            found = score(reference, loaded.result(), task.protocol, task.readings)
-        except InputError as error:
-            status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
-            problem = str(error)
-            cost = penalty_rows(task.protocol, task.readings, reference, status, problem)
-            found = Scored(tuple(cost))
-        except Exception as error:  # nor the other methods, nor punish this one
-            problem = _our_fault(error)
-            cost = penalty_rows(task.protocol, task.readings, None, "failed", problem)
-            found = Scored(tuple(cost))
-        yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
-
-
-def _our_fault(error: Exception) -> str:
-    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"
-
-
-def fingerprints(task: CaseTask) -> dict[str, str]:
-    """Per method: changes whenever its result could, with inputs, protocol or version."""
-    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
-    said = "\0".join([version("segjury"), FORMAT, task.protocol.hash, *task.readings, reference])
-    return {
-        method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
-        for method, folder in ((method, task.predictions / method) for method in task.methods)
-    }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-FORMAT = "2"  # of what is kept; results in another are computed again
+from segjury.writing import write_text
+
+FORMAT = "3"  # of what is kept; results in another are computed again
 Status = Literal["ok", "undefined", "missing", "failed"]
 
 
@@ -93,12 +94,8 @@ class Store:
 
     def save(self, result: Result, fingerprint: str) -> None:
         """Keep a result."""
-        path = self._path(result.case, result.method)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}")
         content = {"fingerprint": fingerprint, "result": asdict(result)}
-        partial.write_text(json.dumps(content), "utf-8")
-        partial.replace(path)
+        write_text(json.dumps(content), self._path(result.case, result.method))
 
     def _path(self, case: str, method: str) -> Path:
         name = hashlib.sha256(f"{case}\0{method}".encode(errors="surrogateescape")).hexdigest()

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -30,6 +29,7 @@ from segjury.score_forms import (
     values_of_raters,
     with_our_names,
 )
+from segjury.writing import whole
 
 __all__ = [
     "BIN_COLUMNS",
@@ -69,17 +69,14 @@ _END = "\x03"  # the control character for the end of a text
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
     """Write `scores.csv` and `scores.parquet`, each whole or not at all."""
     write_csv(scores, folder / "scores.csv")
-    partial = folder / f".scores.parquet.{os.getpid()}"
-    scores.to_parquet(partial, index=False)
-    partial.replace(folder / "scores.parquet")
+    with whole(folder / "scores.parquet") as partial:
+        scores.to_parquet(partial, index=False)
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    table.to_csv(partial, index=False, lineterminator="\n", quoting=quoting(table))
-    partial.replace(path)
+    with whole(path) as partial:
+        table.to_csv(partial, index=False, lineterminator="\n", quoting=quoting(table))
 
 
 def quoting(table: pd.DataFrame) -> Any:
@@ -87,14 +84,6 @@ def quoting(table: pd.DataFrame) -> Any:
     texts = (cells.astype(str).str for _, cells in table.select_dtypes(exclude="number").items())
     loose = any(text.contains("\r", regex=False).any() for text in texts)
     return csv.QUOTE_NONNUMERIC if loose else csv.QUOTE_MINIMAL
-
-
-def write_text(text: str, path: Path) -> None:
-    """A text file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(f"{text.rstrip()}\n", "utf-8")
-    partial.replace(path)
 
 
 def read_scores(

@@ -14,7 +14,8 @@ from segjury.analysis.placing import Placing, sureness
 from segjury.analysis.summary import summary
 from segjury.analysis.tables import ALL, parts, tables
 from segjury.latex import latex_table
-from segjury.table import write_csv, write_text
+from segjury.table import write_csv
+from segjury.writing import write_text
 
 
 def write_placings(placings: Sequence[Placing], folder: Path) -> None:

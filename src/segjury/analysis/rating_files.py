@@ -14,7 +14,8 @@ from segjury.analysis.ratings import RatedMethod, RatingAgreement, RatingAnalysi
 from segjury.analysis.tables import ALL
 from segjury.latex import latex_table
 from segjury.statistics.icc import Icc
-from segjury.table import write_csv, write_text
+from segjury.table import write_csv
+from segjury.writing import write_text
 
 
 def write_ratings(found: RatingAnalysis, folder: Path) -> None:

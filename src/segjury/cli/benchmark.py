@@ -1,15 +1,14 @@
-"""Commands that make, check and score a benchmark."""
+"""Commands that describe, make and check a benchmark."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from segjury.cli import options
-from segjury.cli.program import BAD_INPUT, INTERRUPTED, app, fail, family
+from segjury.cli.program import BAD_INPUT, app, family
 from segjury.errors import InputError
 
 
@@ -124,76 +123,4 @@ def check(
     summary = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
     say(summary, stderr=True)
     if problems:
-        raise typer.Exit(BAD_INPUT)
-
-
-@app.command(
-    epilog="Example: [cyan]segjury evaluate curvas-pdacvi-2025 --reference ref --predictions pred "
-    "--out results[/]"
-)
-def evaluate(
-    protocol: options.ProtocolArgument,
-    reference: options.ReferenceOption,
-    predictions: Annotated[Path, typer.Option(help="Folder with one folder per method.")],
-    out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
-    reading: Annotated[
-        str,
-        typer.Option(help=f"One of {', '.join(options.READING_CHOICES)}, or several with commas."),
-    ] = "all",
-    methods: Annotated[
-        str, typer.Option(help="Methods to score, with commas.", show_default="all")
-    ] = "",
-    jobs: options.JobsOption = None,
-    cases: Annotated[
-        Path | None,
-        typer.Option(help="CSV about the cases: case, then groups.", show_default="as in protocol"),
-    ] = None,
-    efficiency: Annotated[
-        Path | None, typer.Option(help="CSV of method, time_s, memory_gb_s; with case or without.")
-    ] = None,
-) -> None:
-    """Score every method on every case.
-
-    Finished results are kept: an interrupted run goes on where it stopped, and only what changed
-    is computed again. Exit code 2 says that some prediction was missing or unusable; its rows
-    carry the protocol's worst value and the reason.
-    """
-    from segjury import evaluation as engine
-    from segjury.console import progress_bar
-    from segjury.loading import case_names, method_names, unknown_cases
-
-    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
-    chosen = options.names(methods)
-    total = len(case_names(reference)) * len(chosen or method_names(predictions))
-    try:
-        with progress_bar() as progress:
-            bar = progress.add_task("scoring", total=total)
-            evaluation = engine.run(
-                protocol,
-                reference=reference,
-                predictions=predictions,
-                readings=options.readings(reading),
-                methods=chosen,
-                jobs=jobs,
-                store=out / "parts",
-                case_file=cases,
-                efficiency=efficiency,
-                progress=lambda _case, n: progress.advance(bar, n),
-            )
-    except KeyboardInterrupt:
-        fail("interrupted. What was finished is kept; run the same command to go on")
-        raise typer.Exit(INTERRUPTED) from None
-    engine.write(evaluation, out)
-    for warning in unknown_cases(reference, predictions, evaluation.run["methods"]):
-        print(f"warning: {warning}", file=sys.stderr)
-    for warning in evaluation.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    for problem in evaluation.problems:
-        fail(problem)
-    print(out / "scores.csv")
-    if evaluation.problems:
-        status = evaluation.scores.groupby(["method", "case"])["status"].first()
-        missing, failed = (int((status == word).sum()) for word in ("missing", "failed"))
-        scored = f"{len(status) - missing - failed} of {len(status)} predictions scored"
-        print(f"{scored}, {missing} missing, {failed} failed", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)

@@ -21,7 +21,8 @@ def demo(
     jobs: options.JobsOption = None,
 ) -> None:
     """Make a small synthetic PDACVI benchmark, score six methods, rank, analyze and report."""
-    from segjury.cli.benchmark import evaluate, phantom
+    from segjury.cli.benchmark import phantom
+    from segjury.cli.evaluate import evaluate
     from segjury.cli.report import report
     from segjury.cli.scores import analyze, rank
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -11,7 +13,10 @@ from typer.core import TyperGroup
 from segjury.errors import InputError
 
 BAD_INPUT = 2
+TRY_AGAIN = 75  # as sysexits.h calls a failure that may be gone the next time
 INTERRUPTED = 130
+TERMINATED = 143
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(
     name="segjury",
@@ -70,21 +75,44 @@ def _program(
     """Score, rank and report segmentation benchmarks in which experts disagree."""
 
 
+class Terminated(BaseException):
+    """The system wants us to end, as at the end of a batch job's time."""
+
+
+STOPS = (KeyboardInterrupt, Terminated)
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise Terminated
+
+
 def main() -> None:
     """Run the program; bad input is one line on standard error and exit code 2."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
-    except InputError as error:
-        fail(error)
-        sys.exit(BAD_INPUT)
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stdout = None
         sys.exit(0)
-    except OSError as error:  # a full disk, a folder that cannot be written to
-        fail(f"{error.strerror or error}: {error.filename or 'no file named'}")
-        sys.exit(BAD_INPUT)
+    except (InputError, OSError, *STOPS) as error:
+        message, code = ending(error)
+        fail(message)
+        sys.exit(code)
 
 
-def fail(error: InputError | str) -> None:
+def ending(error: BaseException) -> tuple[str, int]:
+    """What to say of an error that ends a command, and its exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, Terminated):
+        return "terminated", TERMINATED
+    if isinstance(error, OSError):  # such as a folder that cannot be written to
+        what = f"{error.strerror or error}: {error.filename or 'no file named'}"
+        todo = "Make room, and run the same command to go on" if error.errno in FULL else ""
+        return str(InputError(what, todo)), BAD_INPUT
+    return str(error), BAD_INPUT
+
+
+def fail(error: str) -> None:
     """Say what is wrong, on one line whatever a name is."""
-    print("error:", " ".join(str(error).split()), file=sys.stderr)
+    print("error:", " ".join(error.split()), file=sys.stderr)

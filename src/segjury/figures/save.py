@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import unicodedata
 import warnings
@@ -20,6 +19,7 @@ from matplotlib.figure import Figure
 from segjury.figures.palette import indexed_png
 from segjury.figures.style import styled
 from segjury.figures.svg import slim
+from segjury.writing import whole
 
 Format = Literal["svg", "png", "pdf"]
 PNG_DPI = 200
@@ -89,12 +89,8 @@ def save_figure(
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it appears whole or not at all."""
-    partial = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
+    with whole(path) as partial:
         partial.write_bytes(content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def slug(text: str) -> str:

@@ -1,0 +1,161 @@
+"""The work on one case: prepare its reference once, then score all methods on it.
+
+One bad file costs its own rows only; each finished result is on disk before the next begins.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from segjury import execution
+from segjury.case import PredictedCase
+from segjury.errors import InputError, MissingInputError
+from segjury.judging import (
+    ENDED,
+    OUR_FAULT,
+    REFERENCE,
+    Scored,
+    metric_readings,
+    penalty_rows,
+    score,
+)
+from segjury.loading import (
+    digest,
+    load_prediction,
+    load_reference,
+    prediction_inputs,
+    reference_inputs,
+    stamps,
+)
+from segjury.metrics import Reading
+from segjury.protocols import Protocol
+from segjury.provenance import code_fingerprint
+from segjury.store import FORMAT, Result, Status, Store
+
+
+@dataclass(frozen=True)
+class CaseTask:
+    """One case to score, for all methods."""
+
+    protocol: Protocol
+    readings: tuple[Reading, ...]
+    reference: Path
+    predictions: Path
+    case: str
+    methods: tuple[str, ...]
+    store: Path | None = None
+    code: str = ""  # fingerprint of the code that must do it; any where empty
+
+
+@dataclass(frozen=True)
+class CaseScores:
+    """The results of a case: which were taken from an earlier run, and how long it took."""
+
+    results: tuple[Result, ...]
+    kept: int
+    seconds: float
+
+
+def evaluate_case(task: CaseTask) -> CaseScores:
+    """Score the methods on one case; results found in the store are not computed again."""
+    _check_worker(task)
+    clock = time.perf_counter()
+    if task.store is None:
+        results = tuple(_evaluate_methods(task, task.methods))
+        return CaseScores(results, 0, time.perf_counter() - clock)
+    store = Store(task.store)
+    seen = {method: stamps(_inputs(task, method)) for method in task.methods}
+    marks = fingerprints(task)
+    found = {method: store.load(task.case, method, marks[method]) for method in task.methods}
+    absent = [method for method in task.methods if found[method] is None]
+    for result in _evaluate_methods(task, absent):
+        found[result.method] = result
+        same_files = stamps(_inputs(task, result.method)) == seen[result.method]
+        if same_files and not result.problem.startswith(OUR_FAULT):  # that may be gone next time
+            store.save(result, marks[result.method])
+    results = tuple(result for result in found.values() if result is not None)
+    return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
+
+
+def ended_result(task: CaseTask, method: str, ended: execution.Ended) -> Result:
+    """A method whose scoring ended the process twice: failed, without a value or a penalty."""
+    problem = f"{ENDED}: {ended.reason}, twice. Run the same command again, with fewer jobs."
+    rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
+    return Result(method, task.case, tuple(rows), problem=problem)
+
+
+def _check_worker(task: CaseTask) -> None:
+    """Refuse work that would give other numbers or none here, on another machine."""
+    if task.code and task.code != code_fingerprint():
+        raise InputError(
+            f"the worker on {platform.node()} has another version of segjury or its libraries",
+            "Install the same ones everywhere",
+        )
+    for folder in (task.reference, task.predictions, task.store):
+        if folder is not None and not folder.is_dir():
+            raise InputError(
+                f"the worker on {platform.node()} has no folder {folder}",
+                "Put the data and --out on storage that all machines see at the same path",
+            )
+
+
+def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result]:
+    if not methods:
+        return
+    try:
+        reference = load_reference(task.protocol, task.reference / task.case)
+    except Exception as error:  # a fault of ours must not stop the other cases
+        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else _our_fault(error)
+        unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
+        for method in methods:
+            yield Result(method, task.case, unscored, problem=fault)
+        return
+    facts = reference.facts()
+    metrics = {use.name for use, _ in metric_readings(task.protocol, task.readings)}
+
+    def load(method: str) -> PredictedCase:
+        folder = task.predictions / method
+        return load_prediction(task.protocol, folder, task.case, reference.grid)
+
+    loading = execution.ahead(load, methods, depth=2)
+    for method, loaded in zip(methods, loading, strict=True):
+        problem = ""
+        try:
+            reference.prepare(metrics)  # while the first predictions are read
+            found = score(reference, loaded.result(), task.protocol, task.readings)
+        except InputError as error:
+            status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
+            problem = str(error)
+            cost = penalty_rows(task.protocol, task.readings, reference, status, problem)
+            found = Scored(tuple(cost))
+        except Exception as error:  # nor the other methods, nor punish this one
+            problem = _our_fault(error)
+            cost = penalty_rows(task.protocol, task.readings, None, "failed", problem)
+            found = Scored(tuple(cost))
+        yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
+
+
+def _our_fault(error: Exception) -> str:
+    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"
+
+
+def _inputs(task: CaseTask, method: str) -> list[Path]:
+    """The files that a result is computed from."""
+    return [
+        *reference_inputs(task.protocol, task.reference / task.case),
+        *prediction_inputs(task.protocol, task.predictions / method, task.case),
+    ]
+
+
+def fingerprints(task: CaseTask) -> dict[str, str]:
+    """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
+    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
+    said = "\0".join([code_fingerprint(), FORMAT, task.protocol.hash, *task.readings, reference])
+    return {
+        method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
+        for method, folder in ((method, task.predictions / method) for method in task.methods)
+    }

@@ -1,0 +1,119 @@
+"""The command that scores a benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import BAD_INPUT, STOPS, TRY_AGAIN, Terminated, app, ending
+from segjury.errors import InputError
+
+if TYPE_CHECKING:
+    from segjury.evaluation import Evaluation
+
+
+@app.command(
+    epilog="Examples: [cyan]segjury evaluate curvas-pdacvi-2025 --reference ref --predictions pred "
+    "--out results[/]; [cyan]... --scheduler tcp://HOST:8786[/]"
+)
+def evaluate(
+    protocol: options.ProtocolArgument,
+    reference: options.ReferenceOption,
+    predictions: Annotated[Path, typer.Option(help="Folder with one folder per method.")],
+    out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
+    reading: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(options.READING_CHOICES)}, or several with commas."),
+    ] = "all",
+    methods: Annotated[
+        str, typer.Option(help="Methods to score, with commas.", show_default="all")
+    ] = "",
+    jobs: options.JobsOption = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Dask scheduler to use instead: its address, or its scheduler file."),
+    ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="CSV about the cases: case, then groups.", show_default="as in protocol"),
+    ] = None,
+    efficiency: Annotated[
+        Path | None, typer.Option(help="CSV of method, time_s, memory_gb_s; with case or without.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")] = False,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log events as lines of JSON on standard error.")
+    ] = False,
+) -> None:
+    """Score every method on every case.
+
+    Finished results are kept: an interrupted run goes on where it stopped, and only what changed
+    is computed again.
+
+    Exit codes: 0 all went well; 2 bad input: some prediction was missing or unusable, its rows
+    carry the protocol's worst value and the reason, all else is scored and written; 75 something
+    could not be scored for a reason that may be gone: run the same command again; 130
+    interrupted; 143 terminated.
+    """
+    from segjury import evaluation as engine
+    from segjury.claim import claimed
+    from segjury.loading import case_names, unknown_cases
+    from segjury.watching import Log
+
+    log = Log("json" if log_json else "quiet" if quiet else "shown")
+    try:
+        n_cases = len(case_names(reference))
+        with claimed(out):
+            log.event("start", cases=n_cases, out=str(out))
+            with log.cases(n_cases) as progress:
+                found = engine.run(
+                    protocol,
+                    reference=reference,
+                    predictions=predictions,
+                    readings=options.readings(reading),
+                    methods=options.names(methods),
+                    jobs=jobs,
+                    scheduler=scheduler,
+                    store=out / "parts",
+                    case_file=cases,
+                    efficiency=efficiency,
+                    progress=progress,
+                )
+            engine.write(found, out)
+        strangers = unknown_cases(reference, predictions, found.run["methods"])
+    except (InputError, OSError, KeyboardInterrupt, Terminated) as error:
+        message, code = ending(error)
+        kept = ". What was finished is kept; run the same command to go on"
+        log.problems([message + kept if isinstance(error, STOPS) else message])
+        log.end(code)
+        raise typer.Exit(code) from None
+    for warning in (*strangers, *found.warnings):
+        log.warning(warning)
+    log.problems(found.problems)
+    if not quiet:
+        print(out / "scores.csv")
+    code = TRY_AGAIN if found.worth_repeating else BAD_INPUT if found.problems else 0
+    counts = _counts(found)
+    log.end(code, _in_words(counts), **counts)
+    if code:
+        raise typer.Exit(code)
+
+
+def _counts(found: Evaluation) -> dict[str, int]:
+    """How many predictions there are, how they ended, and how many an earlier run had done."""
+    status = found.scores.groupby(["method", "case"])["status"].first()
+    missing, failed = (int((status == word).sum()) for word in ("missing", "failed"))
+    scored = len(status) - missing - failed
+    kept = int(found.run["kept"])
+    return {"scored": scored, "missing": missing, "failed": failed, "kept": kept}
+
+
+def _in_words(counts: dict[str, int]) -> str:
+    total = counts["scored"] + counts["missing"] + counts["failed"]
+    parts = [f"{counts['scored']} of {total} predictions scored"]
+    parts += [f"{counts[word]} {word}" for word in ("missing", "failed") if counts[word]]
+    parts += [f"{counts['kept']} taken from an earlier run"] if counts["kept"] else []
+    return ", ".join(parts)

@@ -1,0 +1,137 @@
+"""From the results of a run to its tables, and their files."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from segjury.judging import ENDED, OUR_FAULT, REFERENCE
+from segjury.protocols import Protocol
+from segjury.store import Result
+from segjury.ties import settled
+from segjury.writing import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The results of a run as tables."""
+
+    scores: pd.DataFrame
+    details: pd.DataFrame
+    calibration: pd.DataFrame
+    cases: pd.DataFrame
+    problems: list[str]
+    run: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    worth_repeating: bool = False  # something failed for a reason that may be gone the next time
+
+
+def tabulate(
+    protocol: Protocol,
+    results: list[Result],
+    known: dict[str, dict[str, str]],
+    about: dict[str, Any],
+    warnings: tuple[str, ...],
+) -> Evaluation:
+    """The tables of a run; `known` is what the table of cases says, `about` goes to `run.json`."""
+    import pandas as pd
+
+    from segjury.table import COLUMNS, DETAIL_COLUMNS
+
+    facts: dict[str, dict[str, float]] = {}
+    for result in results:
+        facts[result.case] = result.facts or facts.get(result.case, {})
+    columns = protocol.cases.columns if known else ()
+    groups = {case: {column: known[case][column] for column in columns} for case in facts}
+    cohort = {case: _cohorts(protocol, facts[case], groups[case]) for case in facts}
+    scores = pd.DataFrame(
+        [
+            {"method": r.method, "case": r.case, **asdict(row), "cohort": cohort[r.case]}
+            | groups[r.case]
+            for r in results
+            for row in r.rows
+        ],
+        columns=[*COLUMNS, *columns],
+    )
+    details = pd.DataFrame(
+        [{"method": r.method, "case": r.case, **asdict(d)} for r in results for d in r.details],
+        columns=list(DETAIL_COLUMNS),
+    )
+    cases = pd.DataFrame(
+        [
+            {"case": case, **known.get(case, {}), "cohort": cohort[case], **measured}
+            for case, measured in facts.items()
+        ]
+    )
+    calibration = _calibration(results, protocol.reference.n_raters)
+    return Evaluation(
+        scores,
+        details,
+        calibration,
+        cases,
+        _problems(results),
+        about,
+        warnings,
+        worth_repeating=any(r.problem.startswith((ENDED, OUR_FAULT)) for r in results),
+    )
+
+
+def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
+    """The filled confidence bins of all predictions, with a column of hits per rater."""
+    import pandas as pd
+
+    from segjury.table import BIN_COLUMNS
+
+    hits = [f"hits_{k + 1}" for k in range(n_raters)]
+    rows = [
+        {"method": r.method, "case": r.case, **vars(b), **dict(zip(hits, b.hits, strict=True))}
+        for r in results
+        for b in r.bins
+    ]
+    return pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
+
+
+def _problems(results: list[Result]) -> list[str]:
+    """One line per fault: a reference's once, not once per method."""
+    return list(
+        dict.fromkeys(
+            f"case {r.case}: {r.problem}"
+            if r.problem.startswith(REFERENCE)
+            else f"case {r.case}, method {r.method}: {r.problem}"
+            for r in results
+            if r.problem
+        )
+    )
+
+
+def _cohorts(protocol: Protocol, facts: dict[str, float], groups: dict[str, str]) -> str:
+    names = [
+        c.name
+        for c in protocol.cohorts
+        if settled(np.array(facts.get(c.measure, math.inf))) <= c.at_most
+    ]
+    return ";".join([*names, *(value for value in groups.values() if value)])
+
+
+def write(evaluation: Evaluation, out: Path) -> None:
+    """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`."""
+    from segjury.table import write_csv, write_scores
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_scores(evaluation.scores, out)
+    write_csv(evaluation.details, out / "details.csv")
+    write_csv(evaluation.calibration, out / "calibration.csv")
+    write_csv(evaluation.cases, out / "cases.csv")
+    run = evaluation.run
+    folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
+    content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
+    write_text(content, out / "run.json")

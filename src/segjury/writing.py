@@ -1,0 +1,44 @@
+"""Files that appear whole or not at all, whatever ends the writing."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PARTIAL = ".partial-"  # how the name of a file begins that is not yet whole
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A place to write to; what is there at the end becomes `path`, or nothing does.
+
+    The content is on the disk before the name is, so that not even a power cut leaves half a
+    file. The place has the ending of `path`, and a name that no other process or machine takes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{PARTIAL}{secrets.token_hex(6)}{''.join(path.suffixes[-2:])}")
+    try:
+        yield partial
+        with partial.open("rb+") as written:
+            os.fsync(written.fileno())
+        partial.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+
+
+def write_text(text: str, path: Path) -> None:
+    """A text file that ends with one newline."""
+    with whole(path) as partial:
+        partial.write_text(f"{text.rstrip()}\n", "utf-8")
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what killed processes left half-written in a folder."""
+    for left in folder.glob(f"{PARTIAL}*"):
+        with suppress(OSError):
+            left.unlink()
