@@ -101,6 +101,14 @@ def plain_table(*columns: str) -> Table:
     return Table(*(Column(Text(name)) for name in columns), box=box.SIMPLE_HEAD)  # never markup
 
 
+def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of text cells."""
+    table = plain_table(*head)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    terminal().print(table)
+
+
 def print_placing(placing: Placing, cohort: str | None) -> None:
     """A leaderboard: notes, the order and how sure it is, then value and rank per metric."""
     first, others = placing.board, placing.others

@@ -41,6 +41,7 @@ __all__ = [
     "read_details",
     "read_run",
     "read_scores",
+    "read_table",
     "run_folder",
     "scores_file",
     "write_csv",
@@ -181,6 +182,18 @@ def read_cases(path: Path) -> pd.DataFrame | None:
         raise InputError(f"{beside} has two rows for case {name}", "Keep one of them")
     about = {name: _measured(table[name]) for name in table.columns if name not in COLUMNS}
     return table.assign(**about)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Any table, CSV or parquet, with its cells as text; see `score_forms.numbers`."""
+    if not path.is_file():
+        raise MissingInputError(f"there is no table {path}", "Give a CSV")
+    table = _read(path)
+    table.columns = pd.Index([str(name).strip() for name in table.columns])
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise InputError(f"{path.name} has two columns '{twice[0]}'", "Rename one of them")
+    return table
 
 
 def _measured(cells: pd.Series[Any]) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from segjury.figures.style import plain
+from segjury.markdown import escaped, markdown_table
 from segjury.report.content import facts
 from segjury.report.gaps import LISTED
 from segjury.report.tables import Board, Breakdown
@@ -25,17 +25,11 @@ SECTIONS = {
     "raters": "How far do the raters agree?",
     "maps": "Probabilities, volumes, contact",
 }
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>&~$-])")
 
 
 def markdown(report: Report) -> str:
     """The whole report; text from outside is escaped, so that it is shown as it is."""
     return "\n".join(_lines(report)).rstrip() + "\n"
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown and HTML take for nothing but text."""
-    return _SPECIAL.sub(r"\\\1", text).replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -132,12 +126,5 @@ def _list(sentences: Sequence[str]) -> Iterator[str]:
 
 def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield from (f"**{escaped(caption)}**", "")
-    yield _row(head)
-    yield _row(["---"] * len(head), escape=False)
-    yield from map(_row, rows)
+    yield from markdown_table(list(map(plain, head)), [list(map(plain, row)) for row in rows])
     yield ""
-
-
-def _row(cells: Sequence[str], *, escape: bool = True) -> str:
-    texts = [escaped(plain(cell)) if escape else cell for cell in cells]
-    return f"| {' | '.join(texts)} |"

@@ -1,0 +1,36 @@
+"""A folder of links to some of the cases of a benchmark, in place of copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from segjury.errors import InputError
+
+
+def check_cases(reference: Path, cases: Sequence[str]) -> None:
+    """Refuse cases that have no folder in the reference."""
+    absent = [case for case in cases if not (reference / case).is_dir()]
+    if absent:
+        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        raise InputError(
+            f"{reference} has no folder {', '.join(absent[:5])}{more}",
+            "Give the folder that has one folder per case",
+        )
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse a folder with something in it: old and new links would be mixed."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is there already", "Remove it, or give a new folder")
+
+
+def link_cases(reference: Path, cases: Sequence[str], out: Path) -> None:
+    """Make `out` a benchmark of these cases: links to their folders and to the reference's files.
+
+    The files beside the folders, such as a table of cases, may say more of the cases.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    files = [path.name for path in reference.iterdir() if path.is_file()]
+    for name in (*cases, *files):
+        (out / name).symlink_to((reference / name).resolve())
