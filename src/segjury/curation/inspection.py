@@ -163,10 +163,11 @@ def _empty_rater(rule: EmptyRater, case: CaseFiles) -> Iterator[Exclusion]:
 
 
 def _touches_border(rule: TouchesBorder, case: CaseFiles) -> Iterator[Exclusion]:
-    touching: dict[str, dict[str, int]] = {}
+    faces: frozenset[str] = frozenset(rule.faces)
+    touching = {}
     for name, mask in case.raters.items():
         free = _free_layers(case.voxels(mask, rule.labels), mask.grid)
-        near = {f: n for f, n in free.items() if f in rule.faces and n < rule.margin_voxels}
+        near = {f: n for f, n in free.items() if f in faces and n < rule.margin_voxels}
         if near:
             touching[name] = near
     if rule.raters == "all" and len(touching) < len(case.raters):

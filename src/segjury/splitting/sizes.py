@@ -102,11 +102,14 @@ def _solve(different: Ints, counts: Ints, sizes: Sequence[int], *, exact: bool) 
             LinearConstraint(above_share, share, np.inf),
             LinearConstraint(none_empty, 1, np.inf),
         ],
-        options={"time_limit": SECONDS},
+        options={"time_limit": SECONDS, "mip_rel_gap": 0.1 if exact else 0.0},
     )
     if result.x is None:
         return None
-    return np.rint(result.x[:n]).astype(np.int64).reshape(k, s)
+    found = np.rint(result.x[:n]).astype(np.int64).reshape(k, s)
+    right = (found.sum(axis=0) == counts).all() and (found >= 0).all()
+    right &= not exact or bool((found @ different == wanted).all())
+    return found if right else None
 
 
 def random_parts(
