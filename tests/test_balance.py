@@ -36,9 +36,8 @@ def test_shares_by_hand():
 
 
 def test_three_levels_by_hand():
-    # p - q = (0.3, 0) without the last level, S = [[0.23, -0.105], [-0.105, 0.21]] + ... by hand:
-    # variances (0.25 + 0.16) / 2 = 0.205 and 0.21, covariance -(0.15 + 0.06) / 2 = -0.105
-    # inverse's first entry 0.21 / (0.205 * 0.21 - 0.105**2), times 0.3**2
+    # without the last level p - q is (0.3, 0); the variances are (0.25 + 0.16) / 2 = 0.205 and
+    # 0.21, the covariance is -(0.15 + 0.06) / 2 = -0.105
     expected = math.sqrt(0.09 * 0.21 / (0.205 * 0.21 - 0.105**2))
     assert category_difference([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]) == pytest.approx(expected)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -408,3 +410,12 @@ def test_the_usual_rules_are_printed_as_a_file_of_rules(tmp_path):
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert rules_of(tmp_path, printed) == load_rules(None, PROTOCOL)
     assert [rule.kind for rule in load_rules(None, PROTOCOL)] == list(KINDS)[:3]
+
+
+def test_the_page_has_every_rule_with_its_keys_and_an_example_that_can_be_read(tmp_path):
+    page = (Path(__file__).parents[1] / "docs" / "curation.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \|.*\| (.*) \|$", page, re.MULTILINE))
+    for kind, rule in KINDS.items():
+        assert set(re.findall(r"`(\w+)`", rows[kind])) == set(rule.model_fields) - {"kind"}
+    (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(rules_of(tmp_path, example)) == 4

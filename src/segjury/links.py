@@ -9,8 +9,8 @@ from segjury.errors import InputError
 
 
 def check_cases(reference: Path, cases: Sequence[str]) -> None:
-    """Refuse cases that have no folder in the reference."""
-    absent = [case for case in cases if not (reference / case).is_dir()]
+    """Refuse cases that have no folder in the reference, and paths that lead out of it."""
+    absent = [c for c in cases if Path(c).name != c or not (reference / c).is_dir()]
     if absent:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         raise InputError(

@@ -118,8 +118,8 @@ def _rows(split: Split, variable: Variable, difference: float) -> Rows:
     rows: Rows = []
     if variable.values is not None:
         found = [_sizes(variable, inside) for _, inside in parts]
-        rows.append(["", "mean (SD)", *(f"{f['mean']:.4g} ({f['sd']:.4g})" for f in found), ""])
-        rows.append(["", "median", *(f"{f['median']:.4g}" for f in found), ""])
+        rows.append(["", "mean (SD)", *map(_mean_and_sd, found), ""])
+        rows.append(["", "median", *(f"{f['median']:.4g}" if f["n"] else "" for f in found), ""])
     for code, level in enumerate(variable.levels):
         cells = [f"{100 * share:.2f}%" for share in shares[:, code]]
         name = level
@@ -133,8 +133,14 @@ def _rows(split: Split, variable: Variable, difference: float) -> Rows:
         rows.append(["", name, *cells, f"{_level_difference(shares[1:, code]):.3f}"])
     rows[0][0] = variable.name
     if variable.values is not None:
-        rows[0][-1] = f"{difference:.3f}"
+        rows[0][-1] = "" if np.isnan(difference) else f"{difference:.3f}"
     return rows
+
+
+def _mean_and_sd(found: dict[str, Any]) -> str:
+    """The mean, and the SD of more than one value."""
+    spread = "" if np.isnan(found["sd"]) else f" ({found['sd']:.4g})"
+    return f"{found['mean']:.4g}{spread}" if found["n"] else "none known"
 
 
 def _mean_beside(split: Split, variable: Variable) -> Variable | None:
@@ -165,7 +171,7 @@ def comparison_table(split: Split) -> tuple[list[str], Rows]:
         [
             variable.name,
             *(
-                f"{value:.3f} / {median:.3f}, {worse:.1f}%"
+                f"{value:.3f} / {median:.3f}, {worse:.1f}%" if not np.isnan(value) else "undefined"
                 for value, median, worse in zip(
                     found.values[v], found.random_median[v], found.better_than[v], strict=True
                 )
