@@ -417,6 +417,9 @@ def test_what_groups_make_worse_than_chance_is_said():
         ({"by": ["sex"], "group": "patient"}, "there is no column 'patient'"),
         ({"by": ["sex"], "numeric": ["sex"]}, "column 'sex' has the cell '"),
         ({"by": ["sex"], "numeric": ["location"]}, "'location' is not among the variables"),
+        ({"by": ["sex"], "pairs": [("sex", "location")]}, "'location' is not among the variables"),
+        ({"by": ["sex", "case"]}, "--by names 'case', which differs in all cases"),
+        ({"by": ["sex"], "names": ["a", "b", "all"]}, "and not 'all'"),
         ({"by": ["sex"], "pairs": [("sex", "sex")]}, "a pair names 'sex' twice"),
     ],
 )

@@ -18,6 +18,7 @@ from segjury.volume import Floats, Ints
 RANDOM_SPLITS = 1000
 ROUNDS = 8  # of more weight to variables that are worse than at random
 COLUMN = "split"
+ALL = "all"  # the whole table in tables of parts
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,12 @@ def split(
     result depends on the seed and not on the order of the rows.
     """
     _check(table, case, sizes, by)
+    called = part_names(names, len(sizes))
     order = np.argsort(table[case].astype(str).to_numpy(str), kind="stable")
     rows = table.iloc[order]
-    options = {"bins": bins, "numeric": numeric, "categorical": categorical}
-    variables = variables_of(rows, by, pairs=pairs, **options)  # type: ignore[arg-type]
+    variables = variables_of(
+        rows, by, pairs=pairs, bins=bins, numeric=numeric, categorical=categorical
+    )
     groups = np.arange(len(rows)) if group is None else _groups(rows, case, group)
     task = Task(tuple(variables), groups, tuple(sizes))
     parts, comparison = _search(task, np.random.default_rng(seed))
@@ -77,16 +80,17 @@ def split(
     of_cases[order] = parts[groups]
     in_table_order = _reordered(task, order)
     notes = (*_doubts(variables), *_shortfalls(task, comparison, group))
-    return Split(part_names(names, len(sizes)), in_table_order, of_cases, comparison, notes)
+    return Split(called, in_table_order, of_cases, comparison, notes)
 
 
 def part_names(given: Sequence[str], parts: int) -> tuple[str, ...]:
     """Names of the parts: those given, else train, validation, test for three, else by number."""
     usual = ["train", "validation", "test"] if parts == 3 else []
     names = [*given] or usual or [f"part_{p + 1}" for p in range(parts)]
-    if len(names) != parts or len(set(names)) < parts:
+    if len(names) != parts or len({*names, ALL}) <= parts:
         raise InputError(
-            f"{parts} parts have the names {', '.join(names)}", "Give a name of its own to each"
+            f"{parts} parts have the names {', '.join(names)}",
+            f"Give a name of its own to each, and not '{ALL}'",
         )
     return tuple(names)
 
@@ -106,8 +110,10 @@ def _check(table: pd.DataFrame, case: str, sizes: Sequence[int], by: Sequence[st
             f"the sizes are {', '.join(map(str, sizes))}, the table has {len(table)} cases",
             "Give at least two sizes that add up to that",
         )
-    if not by or case in by:
-        raise InputError(f"there is nothing to balance by but '{case}'", "Name columns in --by")
+    if not by:
+        raise InputError("there is nothing to balance", "Name columns in --by")
+    if case in by:
+        raise InputError(f"--by names '{case}', which differs in all cases", "Leave it out")
     if len(set(by)) < len(by):
         raise InputError(f"--by names a column twice: {', '.join(by)}", "Name each once")
 
@@ -135,16 +141,17 @@ def _search(task: Task, rng: np.random.Generator) -> tuple[Ints, Comparison]:
     drawn = random_parts(task.group_sizes, task.sizes, made_of, RANDOM_SPLITS, rng)
     random = measures(task, drawn)
     middle = np.median(random, axis=0)
-    unit = np.where(middle[:, 0] > 0, middle[:, 0], np.inf)  # nothing varies there
-    weights = 1 / unit
-    best_first = np.argsort((random[:, :, 0] * weights).sum(axis=1), kind="stable")
+    unit = np.where(middle[:, 0] > 0, middle[:, 0], random[:, :, 0].mean(axis=0))
+    weights = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0)  # 0: nothing varies
+    wanted = weights
+    best_first = np.argsort(random[:, :, 0] @ wanted, kind="stable")
     starts = [drawn[k] for k in best_first[: _n_starts(task)]]
     best, best_key, best_values = starts[0], (np.inf, np.inf), random[best_first[0]]
     for _ in range(ROUNDS):
         for start in starts:
             parts = improve(task, start, weights, rng)
             values = measures(task, parts[None])[0]
-            key = (_excess(values, middle), float((values[:, 0] / unit).sum()))
+            key = (_excess(values, middle), float(wanted @ values[:, 0]))
             if key < best_key:
                 best, best_key, best_values = parts, key, values
         if best_key[0] == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -11,12 +11,11 @@ import pandas as pd
 
 from segjury.markdown import escaped, markdown_table
 from segjury.splitting.balance import MEASURES, level_shares
-from segjury.splitting.split import RANDOM_SPLITS, Split
+from segjury.splitting.split import ALL, RANDOM_SPLITS, Split
 from segjury.splitting.variables import Variable
 from segjury.statistics.balance import share_difference, total_variation
 from segjury.volume import Bools, Floats
 
-ALL = "all"
 COLUMNS = ("variable", "level", "part", "n", "percent", "mean", "sd", "median")
 OF_VARIABLES = [
     name
@@ -40,14 +39,9 @@ def balance(split: Split) -> pd.DataFrame:
         measured = [found.values[v], found.random_median[v], found.better_than[v]]
         about = dict(zip(OF_VARIABLES, np.stack(measured, axis=1).ravel(), strict=True))
         for p, (part, inside) in enumerate(_parts(split)):
-            own = (
-                about
-                if p == 0
-                else {"total_variation": float(total_variation(shares[p], shares[0]))}
-            )
-            rows.append(
-                {"variable": variable.name, "part": part, **_sizes(variable, inside), **own}
-            )
+            apart = {"total_variation": float(total_variation(shares[p], shares[0]))}
+            of_part = _sizes(variable, inside) | (about if p == 0 else apart)
+            rows.append({"variable": variable.name, "part": part, **of_part})
         for code, level in enumerate(variable.levels):
             apart = {"standardised_difference": _level_difference(shares[1:, code])}
             rows += [
@@ -198,11 +192,6 @@ def markdown(split: Split) -> str:
             f"Each {COMPARED}:",
             "",
             *markdown_table(*comparison_table(split)),
-            *notes(split.notes),
+            *(["", *(f"- note: {escaped(note)}" for note in split.notes)] if split.notes else []),
         ]
     )
-
-
-def notes(found: Sequence[str]) -> list[str]:
-    """What there is to note, as a list below a table."""
-    return ["", *(f"- note: {escaped(note)}" for note in found)] if found else []

@@ -66,18 +66,18 @@ def variables_of(
     A column is one of numbers if it is among `numeric`, or if all its known cells are numbers of
     at least seven different values and it is not among `categorical`.
     """
-    wanted = [*dict.fromkeys([*by, *(name for pair in pairs for name in pair)])]
-    for name in (*wanted, *numeric, *categorical):
+    named = [*(name for pair in pairs for name in pair), *numeric, *categorical]
+    for name in (*by, *named):
         if name not in table.columns:
             raise InputError(f"there is no column '{name}'", f"There are {_listed(table.columns)}")
-    stray = [name for name in (*numeric, *categorical) if name not in wanted]
+    stray = [name for name in named if name not in by]
     if stray:
         raise InputError(f"'{stray[0]}' is not among the variables", "Name it in --by too")
     both = [name for name in numeric if name in categorical]
     if both:
         raise InputError(f"'{both[0]}' cannot be numbers and categories", "Choose one")
     known = {}
-    for name in wanted:
+    for name in by:
         values = None if name in categorical else _numbers(table[name], forced=name in numeric)
         known[name] = _categories(table[name]) if values is None else _binned(name, values, bins)
     return [*(known[name] for name in by), *(_pair(known[a], known[b]) for a, b in pairs)]
