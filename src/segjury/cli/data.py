@@ -66,7 +66,8 @@ def split(
     from segjury.splitting.sizes import part_sizes
     from segjury.splitting.split import COLUMN, part_names
     from segjury.splitting.tables import COMPARED, balance, comparison_table, markdown, table_one
-    from segjury.table import read_table, write_csv, write_text
+    from segjury.table import read_table, write_csv
+    from segjury.writing import write_text
 
     cases = read_table(table)
     if COLUMN in cases.columns:

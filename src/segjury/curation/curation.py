@@ -15,7 +15,8 @@ from segjury.curation.inspection import CurateTask, Exclusion, Inspected, inspec
 from segjury.curation.rules import AnyRule
 from segjury.loading import case_names, case_table
 from segjury.protocols import Protocol
-from segjury.table import write_csv, write_text
+from segjury.table import write_csv
+from segjury.writing import write_text
 
 COLUMNS = ("case", "rule", "reason", "file", "measured", "limit")
 
