@@ -100,7 +100,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     grid = first.grid
 
     def marks() -> Iterator[Marks]:
-        yield _numbered(first, form.labels)
+        yield numbered(first, form.labels)
         paths = [files.find(folder, stem) for stem in form.rater_stems[1:]]
 
         def read(path: Path) -> LabelMap:
@@ -109,7 +109,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
         for path, loaded in zip(paths, ahead(read, paths, depth=2), strict=True):
             mask = loaded.result()
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-            yield _numbered(mask, form.labels)
+            yield numbered(mask, form.labels)
 
     n_labels = len(form.labels) + 1
     patterns = pack_voxels(marks(), grid.shape, n_raters=form.n_raters, n_labels=n_labels)
@@ -119,7 +119,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     return ReferenceCase(grid, patterns, names, structures, consensus, tuple(warnings))
 
 
-def _numbered(mask: LabelMap, labels: Mapping[str, int]) -> Marks:
+def numbered(mask: LabelMap, labels: Mapping[str, int]) -> Marks:
     """Voxels of the scored labels, and these as 1, 2, ... in their order."""
     table = np.zeros(max(int(mask.labels.max(initial=0)), *labels.values()) + 1, np.uint8)
     table[list(labels.values())] = np.arange(1, len(labels) + 1)
@@ -140,7 +140,7 @@ def _given_consensus(
     path = files.find(folder, form.consensus)
     mask = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
     warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-    marks = [_numbered(mask, form.labels)]
+    marks = [numbered(mask, form.labels)]
     return pack_voxels(marks, grid.shape, n_raters=1, n_labels=len(form.labels) + 1)
 
 
@@ -208,7 +208,7 @@ def load_prediction(
     for name, path in found.probabilities.items():
         maps.append(read_probability_map(path, labels[name], grid))
         warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
-    voxels, numbers = _numbered(mask, labels)
+    voxels, numbers = numbered(mask, labels)
     return PredictedCase(voxels, numbers, tuple(maps), tuple(warnings))
 
 

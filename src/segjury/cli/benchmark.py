@@ -1,4 +1,4 @@
-"""Commands that describe, make and check a benchmark."""
+"""Commands that describe and make a benchmark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from segjury.cli import options
-from segjury.cli.program import BAD_INPUT, app, family
+from segjury.cli.program import app, family
 from segjury.errors import InputError
 
 
@@ -83,44 +83,3 @@ def phantom(
             **wanted,
         )
     print(out)
-
-
-@app.command(
-    epilog="Example: [cyan]segjury check curvas-pdacvi-2025 --reference ref --predictions pred[/]"
-)
-def check(
-    protocol: options.ProtocolArgument,
-    reference: options.ReferenceOption,
-    predictions: Annotated[
-        Path | None, typer.Option(help="Folder with one folder per method.")
-    ] = None,
-    jobs: options.JobsOption = None,
-) -> None:
-    """Check the files of a benchmark: one line per problem, exit code 2 if there is any.
-
-    A warning does not keep a case from being scored: a rater who marks nothing, a vessel that is
-    not there, an origin that differs.
-    """
-    from segjury import dataset
-    from segjury.console import progress_bar, say
-    from segjury.loading import case_names
-    from segjury.protocols import load_protocol
-
-    form = load_protocol(protocol)
-    with progress_bar() as progress:
-        bar = progress.add_task("checking", total=len(case_names(reference)))
-        problems = dataset.check(
-            form,
-            reference=reference,
-            predictions=predictions,
-            jobs=jobs,
-            progress=lambda _case: progress.advance(bar),
-        )
-    for problem in problems:
-        print(problem)
-    errors = sum(not problem.warning for problem in problems)
-    warnings = len(problems) - errors
-    summary = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
-    say(summary, stderr=True)
-    if problems:
-        raise typer.Exit(BAD_INPUT)

@@ -1,0 +1,93 @@
+"""The command that looks at the files of a benchmark before anything is scored."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import BAD_INPUT, app
+
+if TYPE_CHECKING:
+    from segjury.checking import Checked
+
+
+@app.command(
+    epilog="Example: [cyan]segjury check curvas-pdacvi-2025 --reference ref --predictions pred[/]"
+)
+def check(
+    protocol: options.ProtocolArgument,
+    reference: Annotated[Path | None, typer.Option(help="Folder with one folder per case.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Folder with one folder per method.")
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the images, to compare predictions with; no reference then."),
+    ] = None,
+    methods: Annotated[
+        str, typer.Option(help="Methods to check, with commas.", show_default="all")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    ignore_warnings: Annotated[
+        bool, typer.Option("--ignore-warnings", help="Exit code 0 if there are warnings alone.")
+    ] = False,
+    jobs: options.JobsOption = None,
+) -> None:
+    """Check the files of a benchmark: one line per problem, exit code 2 if there is any.
+
+    An error keeps a prediction from being scored, or a case; a warning does not, but may be why a
+    score is not what was hoped for. Without a reference, predictions are checked by themselves.
+    """
+    from segjury import checking
+    from segjury.console import progress_bar
+    from segjury.protocols import load_protocol
+
+    form = load_protocol(protocol)
+    with progress_bar() as progress:
+        bar = progress.add_task("checking", total=None)
+        checked = checking.check(
+            form,
+            reference=reference,
+            predictions=predictions,
+            images=images,
+            methods=options.names(methods),
+            jobs=jobs,
+            progress=lambda done, of: progress.update(bar, completed=done, total=of),
+        )
+    _print(checked, as_json=as_json)
+    if checked.errors or (checked.warnings and not ignore_warnings):
+        raise typer.Exit(BAD_INPUT)
+
+
+def _print(checked: Checked, *, as_json: bool) -> None:
+    """The problems on standard output, and a summary on standard error."""
+    from segjury.console import say
+
+    if as_json:
+        print(json.dumps(checked.as_json(), indent=2))
+    else:
+        for problem in checked.problems:
+            line = f"{problem}\n".encode(sys.stdout.encoding, "backslashreplace")
+            print(line.decode(sys.stdout.encoding), end="")
+    sys.stdout.flush()  # here, so that a closed pipe ends the program quietly
+    for note in checked.notes:
+        say(f"note: {note}", stderr=True)
+    cases, methods, errors, warnings = (
+        f"{count} {noun}{'s' * (count != 1)}"
+        for count, noun in (
+            (checked.cases, "case"),
+            (checked.methods, "method"),
+            (checked.errors, "error"),
+            (checked.warnings, "warning"),
+        )
+    )
+    say(f"{cases}, {methods}, {_size(checked.bytes)}: {errors}, {warnings}", stderr=True)
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.3g} MB"
