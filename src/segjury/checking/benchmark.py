@@ -13,6 +13,7 @@ from segjury.checking.cohort import compare_predictions, compare_references
 from segjury.checking.diagnosis import failed
 from segjury.checking.folders import (
     Found,
+    check_beside_methods,
     check_method_folder,
     check_names,
     check_reference_folder,
@@ -22,7 +23,7 @@ from segjury.checking.folders import (
     stem_of,
 )
 from segjury.checking.prediction import CheckedPrediction, check_prediction
-from segjury.checking.problem import Problem, placed, shortened, warning
+from segjury.checking.problem import Problem, placed
 from segjury.checking.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.errors import InputError
 from segjury.loading import case_names, method_names
@@ -131,7 +132,7 @@ def check(
     problems += check_names(chosen, "methods")
     for method, listed in below.items():
         problems += check_method_folder(protocol, listed, method, cases)
-    problems += _beside_methods(predictions) if predictions else []
+    problems += check_beside_methods(predictions) if predictions else []
     notes = _notes(reference, predictions, images)
     return Checked(protocol.name, len(cases), len(chosen), size, problems, notes)
 
@@ -213,14 +214,6 @@ def _of_image(image: Path | None) -> CheckedReference:
         except InputError as error:
             problems.append(failed(error, image.name, severity="warning"))
     return CheckedReference(problems, ReferenceFacts(), grid)
-
-
-def _beside_methods(predictions: Path) -> list[Problem]:
-    names = sorted(path.name for path in predictions.iterdir() if not path.is_dir())
-    if not names:
-        return []
-    message = f"files beside the folders of the methods are not read: {shortened(names)}"
-    return [warning("stray-files", message, file="predictions folder")]
 
 
 def _notes(

@@ -128,6 +128,13 @@ def check_method_folder(
     return problems + _unread(found, is_read, method=method)
 
 
+def check_beside_methods(predictions: Path) -> list[Problem]:
+    """Files beside the folders of the methods."""
+    names = sorted(path.name for path in predictions.iterdir() if not path.is_dir())
+    found = [Found((name,), 0) for name in names]
+    return _unread(found, lambda _parts: False, file="predictions folder")
+
+
 def predicted_cases(found: Iterable[Found]) -> dict[str, set[str]]:
     """The cases that a method predicts, each with its layouts."""
     cases: dict[str, set[str]] = defaultdict(set)

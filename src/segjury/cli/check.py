@@ -68,13 +68,12 @@ def _print(checked: Checked, *, as_json: bool) -> None:
     """The problems on standard output, and a summary on standard error."""
     from segjury.console import say
 
-    if as_json:
-        print(json.dumps(checked.as_json(), indent=2))
-    else:
-        for problem in checked.problems:
-            line = f"{problem}\n".encode(sys.stdout.encoding, "backslashreplace")
-            print(line.decode(sys.stdout.encoding), end="")
-    sys.stdout.flush()  # here, so that a closed pipe ends the program quietly
+    text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
+    try:
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a sign
+        print(text, end="", flush=True)
+    except BrokenPipeError:  # the reader has seen enough; the exit code still tells
+        sys.stdout = None
     for note in checked.notes:
         say(f"note: {note}", stderr=True)
     cases, methods, errors, warnings = (
@@ -87,6 +86,10 @@ def _print(checked: Checked, *, as_json: bool) -> None:
         )
     )
     say(f"{cases}, {methods}, {_size(checked.bytes)}: {errors}, {warnings}", stderr=True)
+
+
+def _document(checked: Checked) -> str:
+    return json.dumps(checked.as_json(), indent=2) + "\n"
 
 
 def _size(n_bytes: int) -> str:

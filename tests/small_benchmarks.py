@@ -1,0 +1,73 @@
+"""Write tiny benchmarks of any protocol to disk, and damage them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from segjury.files import find, read_volume, write_volume
+from segjury.protocols import load_protocol
+from segjury.volume import Grid, Volume
+
+GRID = Grid((16, 18, 14), (1.0, 1.0, 2.0))
+CASES, METHODS = ("P1", "P2", "P3"), ("A", "B")
+
+
+def boxes(labels: list[int], case: int, rater: int) -> np.ndarray:
+    """A label map of one box per label, in a corner; no two cases or raters have the same."""
+    mask = np.zeros(GRID.shape, np.uint8, order="F")
+    for k, label in enumerate(labels):
+        y = 2 + 5 * k
+        mask[2 : 5 + rater % 3, y : y + 3 + rater // 3, 2 + case : 5 + case] = label
+    return mask
+
+
+def write_benchmark(protocol: str, folder: Path) -> None:
+    """Three cases and two methods, without any problem."""
+    form = load_protocol(protocol)
+    labels = list(form.reference.labels.values())
+    lines = ["case," + ",".join(form.cases.columns)]
+    for c, case in enumerate(CASES):
+        lines.append(case + ",open" * len(form.cases.columns))
+        place = folder / "reference" / case
+        for r, stem in enumerate(form.reference.rater_stems):
+            put(place / f"{stem}.nii.gz", boxes(labels, c, r))
+        put(place / "image.nii.gz", np.arange(np.prod(GRID.shape)).reshape(GRID.shape) % 97)
+        if form.reference.structures:
+            vessels = np.zeros(GRID.shape, np.uint8)
+            for label in form.reference.structures.labels.values():
+                vessels[10:13, 3 * label - 1 : 3 * label + 1, 2:12] = label
+            put(place / f"{form.reference.structures.file}.nii.gz", vessels)
+        for m, method in enumerate(METHODS):
+            place = folder / "predictions" / method / case
+            mask = boxes(labels, c, m)
+            put(place / "segmentation.nii.gz", mask)
+            for name, stem in form.probability_stems.items():
+                put(place / f"{stem}.nii.gz", soft(mask == form.reference.labels[name], m))
+    (folder / "reference" / form.cases.file).write_text("\n".join(lines) + "\n")
+
+
+def soft(mask: np.ndarray, method: int) -> np.ndarray:
+    """Sure inside, less so in the slices beside."""
+    beside = np.roll(mask, 1, axis=2) | np.roll(mask, -1, axis=2)
+    return np.where(mask, 0.9 - 0.1 * method, np.where(beside, 0.2, 0)).astype(np.float32)
+
+
+def put(path: Path, array: Any, grid: Grid = GRID) -> None:
+    given = np.asarray(array)
+    given = given.astype(np.int32) if given.dtype == np.int64 else given
+    write_volume(path, Volume(np.asfortranarray(given), replace(grid, shape=given.shape)))
+
+
+def change(
+    folder: Path, stem: str, new: Callable[[np.ndarray], Any] | None = None, **grid: Any
+) -> None:
+    """Write an image again with other voxels or another grid."""
+    path = find(folder, stem)
+    volume = read_volume(path)
+    array = new(volume.array) if new else volume.array
+    put(path, array, replace(volume.grid, **grid))
