@@ -104,6 +104,8 @@ def check(
     """
     if reference is None and predictions is None:
         raise InputError("there is nothing to check", "Give --reference, --predictions or both")
+    if images and (reference or not predictions):
+        raise InputError("--images takes the place of a reference", "Give --predictions alone")
     chosen = _chosen_methods(predictions, methods)
     below = {method: list(files_below(predictions / method)) for method in chosen if predictions}
     pictures = _case_images(protocol, images) if images else {}

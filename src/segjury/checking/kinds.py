@@ -57,7 +57,7 @@ KINDS: dict[str, str] = {
     "map-is-a-mask": "a probability map that holds only 0 and 1",
     "map-contradicts-mask": "a mask that is neither p > 0.5, nor inside it, nor around it",
     "sum-over-one": "probability maps of several labels that add up to more than 1",
-    "mirrored": "a mask that meets the raters only when flipped along an axis",
+    "mirrored": "a mask that meets the raters far better when flipped along an axis",
     "no-overlap": "a method that meets no rater in half of its cases or more",
     "same-prediction": "two methods with the same mask and maps",
     "repeated-prediction": "a method with the same mask and maps for two cases",

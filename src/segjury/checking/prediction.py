@@ -20,7 +20,7 @@ from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap, Shape, coordinates, flat
 
 MOST_OF_IMAGE = 0.5
-MIRRORED_AT_MOST, MIRRORED_AT_LEAST = 0.2, 0.5  # of its voxels in the raters': as is, flipped
+LEAST_IF_MIRRORED = 0.5  # of its voxels inside the raters' when flipped, and twice as many as is
 ENOUGH = 1_000_000  # voxels to tell a mirrored mask by
 
 
@@ -167,7 +167,7 @@ def _mirrored(
     share: float,
 ) -> list[Problem]:
     """Suspicion of axes that run the other way."""
-    if share > MIRRORED_AT_MOST:
+    if 2 * share > 1:  # no flip could hold twice as many
         return []
     step = -(-voxels.size // ENOUGH)
     x, y, z = coordinates(voxels[::step], shape)
@@ -181,7 +181,7 @@ def _mirrored(
         for axis, (i, j, k) in places.items()
     }
     axis = max(flipped, key=lambda name: flipped[name])
-    if flipped[axis] < MIRRORED_AT_LEAST:
+    if flipped[axis] < max(LEAST_IF_MIRRORED, 2 * share):
         return []
     message = (
         f"the mask seems mirrored along {axis}: {100 * share:.0f} % of its voxels are inside a "

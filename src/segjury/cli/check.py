@@ -70,8 +70,8 @@ def _print(checked: Checked, *, as_json: bool) -> None:
 
     text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
     try:
-        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a sign
-        print(text, end="", flush=True)
+        printable = text.encode(encoding := sys.stdout.encoding, "backslashreplace")
+        print(printable.decode(encoding), end="", flush=True)
     except BrokenPipeError:  # the reader has seen enough; the exit code still tells
         sys.stdout = None
     for note in checked.notes:
