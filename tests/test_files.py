@@ -209,8 +209,8 @@ BROKEN = {
     "odd.nii.gz": (b"\x1f\x8b" + b"odd" * 50, "cannot be read"),
     "text.nii": (b"this is not an image\n" * 50, "not a NIfTI file"),
     "short.nii": (b"abc", "cut short"),
-    "text.mha": (b"this is not an image\n" * 50, "cannot be read"),
-    "text.nrrd": (b"this is not an image\n" * 50, "cannot be read"),
+    "text.mha": (b"this is not an image\n" * 50, "not an MHA file"),
+    "text.nrrd": (b"this is not an image\n" * 50, "not an NRRD file"),
     "huge.nii": (nifti_claiming((30000, 30000, 30000)), "more than"),
     "lying.nii": (nifti_claiming((100, 100, 100), bytes(10)), "more than the file can hold"),
     "lying.nii.gz": (gzip.compress(nifti_claiming((1000, 1000, 1000))), "more than the file"),
@@ -272,9 +272,9 @@ class Surprise:
 BAD_ARCHIVES = {
     "pickle": ({"probabilities": np.array([Surprise()], dtype=object)}, "Export|stored"),
     "no key": ({"softmax": np.zeros((2, 3, 4, 5), np.float32)}, "no array 'probabilities'"),
-    "shape": ({"probabilities": np.zeros((2, 3, 4, 4), np.float32)}, "have shape"),
+    "shape": ({"probabilities": np.zeros((2, 3, 4, 4), np.float32)}, "of shape"),
     "one class": ({"probabilities": np.zeros((1, 3, 4, 5), np.float32)}, "at least 2 classes"),
-    "integers": ({"probabilities": np.zeros((2, 3, 4, 5), np.int64)}, "stored as int64"),
+    "integers": ({"probabilities": np.zeros((2, 3, 4, 5), np.int64)}, "stored as '<i8'"),
     "range": ({"probabilities": np.full((2, 3, 4, 5), 7, np.float32)}, "from 0 to 7"),
 }
 

@@ -1,0 +1,24 @@
+"""Read and write image files; the only place that knows formats.
+
+One file per format. All decode what they read here, as libraries trust headers that may lie: every
+header is checked before memory is taken for what it claims, and no more is unpacked than that.
+MHA and NRRD are written with SimpleITK.
+"""
+
+from __future__ import annotations
+
+from segjury.files.finding import SUFFIXES, candidates, find
+from segjury.files.images import read_grid, read_mask, read_probability, read_volume, write_volume
+from segjury.files.npz import read_nnunet_probability
+
+__all__ = [
+    "SUFFIXES",
+    "candidates",
+    "find",
+    "read_grid",
+    "read_mask",
+    "read_nnunet_probability",
+    "read_probability",
+    "read_volume",
+    "write_volume",
+]

@@ -1,0 +1,106 @@
+"""Image files of any known format: volumes, masks and probability maps."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from segjury.errors import InputError, MissingInputError
+from segjury.files import mha, nifti, nrrd
+from segjury.files.finding import SUFFIXES
+from segjury.files.values import label_map, probabilities
+from segjury.volume import Grid, LabelMap, Shape, Volume
+
+FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, ".nrrd": nrrd}
+
+
+def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+    """Read any known format; values as stored, header scaling applied."""
+    with _errors_about(path):
+        volume: Volume = _format(path).read(path, expected_shape)
+    return volume
+
+
+def read_grid(path: Path) -> Grid:
+    """The grid of an image, without reading its voxels."""
+    with _errors_about(path):
+        grid: Grid = _format(path).read_grid(path)
+    return grid
+
+
+def read_mask(
+    path: Path, *, labels: Collection[int], expected_shape: Shape | None = None
+) -> LabelMap:
+    """Read a mask or label map.
+
+    Floats close to whole numbers are rounded, others refused, and so is a value that is not one
+    of `labels` (0 is always allowed).
+    """
+    volume = read_volume(path, expected_shape=expected_shape)
+    with _errors_about(path):
+        return label_map(volume, labels)
+
+
+def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+    """Read a probability map (float32 or float64 as stored); refuse NaN and what leaves [0, 1]."""
+    volume = read_volume(path, expected_shape=expected_shape)
+    with _errors_about(path):
+        return probabilities(volume)
+
+
+def write_volume(path: Path, volume: Volume) -> None:
+    """Write a volume in the format of the suffix; the file appears whole or not at all."""
+    with _errors_about(path):
+        suffix = _known_suffix(path)
+    write = nifti.write if suffix in (".nii.gz", ".nii") else _write_with_simpleitk
+    partial = path.with_name(f".{os.getpid()}.{path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write(partial, volume)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _known_suffix(path: Path) -> str:
+    suffix = next((s for s in SUFFIXES if path.name.endswith(s)), None)
+    if suffix is None:
+        raise InputError("is of no known format", f"Use one of {', '.join(SUFFIXES)}")
+    return suffix
+
+
+def _format(path: Path) -> ModuleType:
+    """The module that reads a file, if there is anything to read."""
+    format_ = FORMATS[_known_suffix(path)]
+    if not path.is_file():
+        raise MissingInputError("is missing")
+    if path.stat().st_size == 0:
+        raise InputError("is an empty file", "Write or copy it again")
+    return format_
+
+
+@contextlib.contextmanager
+def _errors_about(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        raise error.about(path.name) from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path.name} cannot be read ({reason})", "Check it") from None
+
+
+def _write_with_simpleitk(path: Path, volume: Volume) -> None:
+    import SimpleITK as sitk
+
+    array = volume.array.astype(np.uint8) if volume.array.dtype == bool else volume.array
+    image = sitk.GetImageFromArray(np.ascontiguousarray(array.T))
+    image.SetSpacing(volume.grid.spacing_mm)
+    image.SetOrigin(volume.grid.origin_mm)
+    image.SetDirection(np.array(volume.grid.direction).reshape(-1).tolist())
+    sitk.WriteImage(image, str(path), useCompression=True)
