@@ -16,7 +16,6 @@ from segjury.errors import InputError
 from segjury.files.claims import placed, three_dimensions
 from segjury.files.stored import (
     Lines,
-    Packing,
     Stored,
     keep,
     numbers,
@@ -41,7 +40,6 @@ TYPES = {
     "MET_FLOAT": "f4",
     "MET_DOUBLE": "f8",
 }
-GZIP = b"\x1f\x8b"
 LAST = "ElementDataFile"
 # different names of one thing
 SPACING = ("ElementSpacing", "ElementSize")
@@ -82,7 +80,8 @@ def _header(file: BinaryIO) -> Stored:
     if kind not in TYPES:
         raise InputError(f"has voxels of type {shown(kind)}", "Store one number per voxel")
     order = ">" if _flag(fields, BIG_ENDIAN, default=False) else "<"
-    return Stored(_grid(fields), np.dtype(order + TYPES[kind]), _packing(fields, file))
+    packed = _flag(fields, ("CompressedData",), default=False)
+    return Stored(_grid(fields), np.dtype(order + TYPES[kind]), "zlib" if packed else "raw")
 
 
 def _fields(file: BinaryIO) -> dict[str, str]:
@@ -93,15 +92,6 @@ def _fields(file: BinaryIO) -> dict[str, str]:
             raise InputError("is not an MHA file", "Write it again, or give it its true ending")
         keep(fields, key.strip(), value.strip())
     return fields
-
-
-def _packing(fields: Mapping[str, str], file: BinaryIO) -> Packing:
-    if not _flag(fields, ("CompressedData",), default=False):
-        return "raw"
-    start = file.tell()
-    magic = file.read(len(GZIP))
-    file.seek(start)
-    return "gzip" if magic == GZIP else "zlib"
 
 
 def _grid(fields: Mapping[str, str]) -> Grid:

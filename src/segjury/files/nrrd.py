@@ -47,9 +47,9 @@ TYPES = {
 }
 TYPE_OF_NAME = {name: code for code, names in TYPES.items() for name in names}
 PACKINGS: dict[str, Packing] = {"raw": "raw", "gzip": "gzip", "gz": "gzip"}
-# how many directions each space has, and the signs that turn it to LPS; unnamed ones stay as in ITK
-SPACES: dict[str, tuple[int, tuple[int, int, int]]] = {
-    name: (n_axes, signs)
+# the signs that turn a space to LPS; those without anatomy stay as they are, as in ITK
+SPACES: dict[str, tuple[int, int, int]] = {
+    space: signs
     for spaces, signs in (
         (("left-posterior-superior", "lps"), (1, 1, 1)),
         (("right-anterior-superior", "ras"), (-1, -1, 1)),
@@ -57,7 +57,6 @@ SPACES: dict[str, tuple[int, tuple[int, int, int]]] = {
         (("scanner-xyz", "3d-right-handed", "3d-left-handed"), (1, 1, 1)),
     )
     for space in spaces
-    for n_axes, name in ((3, space), (4, f"{space}-time"), (4, f"{space}t"))
 }
 ONE_VALUE_KINDS = ("domain", "space", "time", "none", "???")
 NOT_KNOWN_HERE = ("lineskip", "byteskip", "axismins", "axismaxs")
@@ -163,13 +162,14 @@ def _known(length: float) -> float:
 
 
 def _space(fields: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
+    """How many directions the space has, and the signs that turn it to LPS."""
     if "space" not in fields:
         (n_axes,) = whole_numbers(required(fields, "spacedimension"), 1, "space dimension")
         return n_axes, (1, 1, 1)
     name = fields["space"].lower()
     if name not in SPACES:
         raise InputError(f"is in the space {shown(name)}", f"Use one of {', '.join(SPACES)}")
-    return SPACES[name]
+    return 3, SPACES[name]
 
 
 def _vectors(text: str, count: int, length: int, key: str) -> Floats:

@@ -41,13 +41,13 @@ class Inflated(io.RawIOBase):
         view = memoryview(memory).cast("B")
         while not self._inflate.eof:
             data = self._waiting or self._file.read(INPUT_BYTES)
-            if not data:
-                raise EOFError("it is cut short")
-            content = self._inflate.decompress(data, len(view))
+            content = self._inflate.decompress(data, len(view))  # may hold some back without data
             self._waiting = self._inflate.unconsumed_tail
             if content:
                 view[: len(content)] = content
                 return len(content)
+            if not data:
+                raise EOFError("it is cut short")
         return 0
 
 
