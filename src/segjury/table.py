@@ -180,6 +180,7 @@ def read_cases(path: Path) -> pd.DataFrame | None:
     if double.any():
         name = table["case"][double].iloc[0]
         raise InputError(f"{beside} has two rows for case {name}", "Keep one of them")
+    table = table.loc[:, table.columns != ""]
     about = {name: _measured(table[name]) for name in table.columns if name not in COLUMNS}
     return table.assign(**about)
 
@@ -253,12 +254,9 @@ def _read_csv(data: bytes, file: str) -> pd.DataFrame:
         line = data[: data.index(b"\0")].count(b"\n") + 1
         raise InputError(f"{file} is not text (line {line} has a NUL)", "Save it as CSV in UTF-8")
     data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
-    try:
-        names, separator = _header(data, file)
-        return _cells(data, separator, len(names), file).set_axis(names, axis="columns")
-    except (UnicodeDecodeError, pa.ArrowInvalid):
-        _check_utf8(data, file)
-        raise
+    _check_utf8(data, file)  # first: arrow prints a traceback of its own where a bad row is not
+    names, separator = _header(data, file)
+    return _cells(data, separator, len(names), file).set_axis(names, axis="columns")
 
 
 def _header(data: bytes, file: str) -> tuple[list[str], str]:

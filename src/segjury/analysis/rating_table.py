@@ -81,7 +81,7 @@ def _read(path: Path) -> pd.DataFrame:
         separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         cells = [[cell.strip() for cell in line] for line in lines]
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             f"{path.name} cannot be read ({error})", "Save it as CSV in UTF-8"
         ) from None

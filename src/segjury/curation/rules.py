@@ -10,7 +10,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from segjury.errors import InputError, MissingInputError
 from segjury.protocols import Protocol
-from segjury.protocols.explaining import Form
+from segjury.protocols.explaining import Form, toml_text
 from segjury.protocols.metric_use import Part
 from segjury.protocols.protocol import Stem
 from segjury.volume import Property
@@ -145,16 +145,9 @@ def default_text() -> str:
 
 def load_rules(path: Path | None, protocol: Protocol) -> tuple[AnyRule, ...]:
     """The rules of a file, or the default ones; an error where they do not fit the protocol."""
-    if path is None:
-        text, where = default_text(), "default.toml"
-    else:
-        where = path.name
-        try:
-            text = path.read_text("utf-8")
-        except FileNotFoundError:
-            raise MissingInputError(f"there is no file {path}", "Give a .toml of rules") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{where} cannot be read ({error})", "Save it as UTF-8") from None
+    if path is not None and not path.is_file():
+        raise MissingInputError(f"there is no file {path}", "Give a .toml of rules")
+    text, where = (toml_text(path), path.name) if path else (default_text(), "default.toml")
     rules = FORM.read(text, where).rules
     for number, rule in enumerate(rules, 1):
         problem = _misfit(rule, protocol)

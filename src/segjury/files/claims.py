@@ -35,12 +35,12 @@ def check_size(shape: Shape, itemsize: int, limit: int, expected_shape: Shape | 
 
 def three_dimensions(sizes: Sequence[int]) -> Shape:
     """The shape with three axes: one of a single voxel is added, or left out, at the end."""
-    shape = [int(size) for size in sizes]
+    shape = [*sizes]
     while len(shape) > 3 and shape[-1] == 1:
         shape.pop()
     shape += [1] * (3 - len(shape))
-    if len(shape) > 3 or min(shape) < 1:
-        raise InputError(f"has shape {tuple(shape)}", "Store one three-dimensional volume")
+    if not sizes or len(shape) > 3 or min(shape) < 1:
+        raise InputError(f"has shape {tuple(sizes)}", "Store one three-dimensional volume")
     return shape[0], shape[1], shape[2]
 
 

@@ -32,7 +32,7 @@ def read(path: Path, expected_shape: Shape | None) -> Volume:
     with broken_data_in_words(), _open(path) as stream:
         header = _header(stream)
         dtype = numeric(header.get_data_dtype())
-        shape = three_dimensions(header.get_data_shape())
+        shape = _shape(header)
         limit = path.stat().st_size * (DEFLATE_LIMIT if compressed else 1)
         check_size(shape, dtype.itemsize, limit, expected_shape)
         skip(stream, _bytes_to_data(header, limit))
@@ -51,7 +51,7 @@ def read_grid(path: Path) -> Grid:
     """The grid of the volume in a file, without reading its voxels."""
     with broken_data_in_words(), _open(path) as stream:
         header = _header(stream)
-    return _grid(header, three_dimensions(header.get_data_shape()))
+    return _grid(header, _shape(header))
 
 
 def _open(path: Path) -> Any:
@@ -87,6 +87,10 @@ def _header(stream: Any) -> Any:
     if bytes(header["magic"]).startswith((b"ni1", b"ni2")):
         raise InputError("keeps its data in another file", "Store it as one file")
     return header
+
+
+def _shape(header: Any) -> Shape:
+    return three_dimensions([int(size) for size in header.get_data_shape()])
 
 
 def _bytes_to_data(header: Any, limit: int) -> int:

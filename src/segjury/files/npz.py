@@ -38,6 +38,7 @@ NPY = b"\x93NUMPY"
 DESCRIPTION = re.compile(r"""['"]descr['"]\s*:\s*['"]([^'"]*)['"]""")
 FORTRAN_ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)""")
 SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(([\d\s,]*)\)""", re.ASCII)
+SIZE = re.compile(r"\s*\d{1,18}\s*", re.ASCII)
 FLOATS = re.compile(r"[<>=]?f[248]")
 
 
@@ -144,5 +145,7 @@ def _array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
         kind = "objects" if "O" in described else described[:20]
         order = " in Fortran order" if fortran_order == "True" else ""
         raise InputError(f"holds probabilities stored as {kind!r}{order}", "Store plain float32")
-    sizes = tuple(int(size) for size in shape.split(",") if size.strip())
-    return sizes, np.dtype(described)
+    sizes = shape.rstrip().removesuffix(",").split(",")
+    if not all(SIZE.fullmatch(size) for size in sizes):
+        raise InputError("has a broken array header", "Export it again")
+    return tuple(map(int, sizes)), np.dtype(described)

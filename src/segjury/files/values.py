@@ -17,8 +17,8 @@ def label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
     voxels = nonzero_voxels(volume.array, volume.spans)
     values = flat(volume.array)[voxels]
     if values.dtype.kind == "f":
-        rounded = np.rint(values)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # of a NaN
+            rounded = np.rint(values)
             off = ~(np.abs(values - rounded) <= WHOLE_NUMBER_TOLERANCE)
         if off.any():
             raise InputError(
@@ -41,14 +41,15 @@ def label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
 
 def probabilities(volume: Volume) -> Volume:
     """The volume as floats; refuse NaN and what leaves [0, 1]."""
-    if volume.array.dtype not in (np.float32, np.float64):
-        volume = Volume(volume.array.astype(np.float32, order="F"), volume.grid)
-    voxels = flat(volume.array)
-    lowest = highest = voxels.dtype.type(0)
-    for start, stop in volume.spans:
-        span = voxels[start:stop]
-        lowest = np.minimum(lowest, span.min())  # keeps a NaN, as the plain comparison would not
-        highest = np.maximum(highest, span.max())
+    with np.errstate(invalid="ignore"):  # of a NaN
+        if volume.array.dtype not in (np.float32, np.float64):
+            volume = Volume(volume.array.astype(np.float32, order="F"), volume.grid)
+        voxels = flat(volume.array)
+        lowest = highest = voxels.dtype.type(0)
+        for start, stop in volume.spans:
+            span = voxels[start:stop]
+            lowest = np.minimum(lowest, span.min())  # keeps a NaN, as comparing would not
+            highest = np.maximum(highest, span.max())
     if np.isnan(lowest) or np.isnan(highest):
         raise InputError("has NaN where a probability is expected", "Replace NaN by 0")
     if lowest < 0 or highest > 1:

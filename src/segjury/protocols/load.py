@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from segjury.errors import InputError
-from segjury.protocols.explaining import Form
+from segjury.protocols.explaining import Form, toml_text
 from segjury.protocols.metric_use import METRIC_USES
 from segjury.protocols.protocol import Protocol
 
@@ -32,10 +32,7 @@ def protocol_text(name_or_path: str | Path) -> str:
             f"there is no protocol '{name}'",
             f"Use {', '.join(builtin_names())} or the path of a .toml file",
         )
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name} cannot be read ({error})", "Save it as UTF-8") from None
+    return toml_text(path)
 
 
 def load_protocol(name_or_path: str | Path) -> Protocol:

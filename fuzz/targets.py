@@ -1,0 +1,242 @@
+"""What is fuzzed: each reader with valid files to start from, and a plain way to damage them.
+
+A reader may refuse anything with an `InputError`; whatever else it raises is a bug.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import random
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from nibabel.nifti1 import Nifti1Header
+from nibabel.nifti2 import Nifti2Header
+
+from segjury import files
+from segjury.analysis.rating_table import read_ratings
+from segjury.efficiency import read_efficiency
+from segjury.errors import InputError
+from segjury.loading import case_table
+from segjury.protocols import load_protocol
+from segjury.table import read_calibration, read_cases, read_details, read_scores
+from segjury.volume import Grid
+
+SHAPE = (5, 4, 3)
+MASK = (np.arange(60).reshape(SHAPE) % 3 == 0).astype(np.uint8)
+MAP = np.linspace(0, 1, 60, dtype=np.float32).reshape(SHAPE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The name of a file, all that reads it, and valid contents."""
+
+    file: str
+    readers: tuple[Callable[[Path], object], ...]
+    seeds: tuple[bytes, ...]
+
+    def run(self, content: bytes, folder: Path) -> None:
+        """Read a content in every way; anything but an `InputError` is raised."""
+        path = folder / self.file
+        path.write_bytes(content)
+        for read in self.readers:
+            with contextlib.suppress(InputError):
+                read(path)
+
+
+def damaged(seeds: tuple[bytes, ...], rng: random.Random) -> bytes:
+    """A valid content with a few bytes changed, cut out, repeated, or replaced by another's."""
+    content = bytearray(rng.choice(seeds))
+    for _ in range(rng.randint(1, 6)):
+        start = rng.randrange(len(content) + 1)
+        stop = min(start + rng.choice((1, 2, 4, 8, 40)), len(content))
+        other = rng.choice(seeds)
+        at = rng.randrange(len(other) + 1)
+        content[start:stop] = rng.choice(
+            (
+                rng.randbytes(stop - start),
+                bytes(stop - start),
+                b"\xff" * (stop - start),
+                b"",
+                bytes(content[start:stop]) * 3,
+                other[at : at + stop - start],
+                rng.choice((b"0", b"-1", b"99999999999", b"nan", b"1e999", b"\n", b"=", b'"')),
+            )
+        )
+    return bytes(content)
+
+
+# ---- images --------------------------------------------------------------------------------
+
+IMAGE_READERS: tuple[Callable[[Path], object], ...] = (
+    files.read_grid,
+    lambda path: files.read_mask(path, labels=(1, 2)),
+    lambda path: files.read_probability(path, expected_shape=SHAPE),
+)
+
+
+def _nifti(array: np.ndarray, kind: type = Nifti1Header, **fields: object) -> bytes:
+    header = kind()
+    header.set_data_dtype(array.dtype)
+    header.set_data_shape(array.shape)
+    header.set_sform(np.diag([2.0, 3.0, 4.0, 1.0]), code="scanner")
+    header["vox_offset"] = header.sizeof_hdr + 4
+    for name, value in fields.items():
+        header[name] = value
+    return bytes(header.binaryblock) + bytes(4) + array.tobytes(order="F")
+
+
+NIFTI = (
+    _nifti(MASK),
+    _nifti(MAP),
+    _nifti(MASK.astype(np.int16), scl_slope=0.5, scl_inter=1.0),
+    _nifti(MASK.astype(np.float64), Nifti2Header),
+    _nifti(MASK, sform_code=0, qform_code=1, quatern_b=1.0),
+)
+
+
+def _mha(kind: str, data: bytes, lines: str = "") -> bytes:
+    head = (
+        "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+        f"{lines}TransformMatrix = 0 1 0 -1 0 0 0 0 1\nOffset = 1 2 3\nElementSpacing = 2 3 4\n"
+        f"DimSize = 5 4 3\nElementType = {kind}\nElementDataFile = LOCAL\n"
+    )
+    return head.encode() + data
+
+
+PIXELS, VALUES = MASK.tobytes(order="F"), MAP.tobytes(order="F")
+MHA = (
+    _mha("MET_UCHAR", PIXELS),
+    _mha("MET_FLOAT", VALUES),
+    _mha("MET_UCHAR", zlib.compress(PIXELS), "CompressedData = True\nCompressedDataSize = 20\n"),
+    _mha("MET_FLOAT", zlib.compress(VALUES), "CompressedData = True\n"),
+)
+
+
+def _nrrd(kind: str, data: bytes, encoding: str = "raw", space: str = "") -> bytes:
+    head = (
+        f"NRRD0004\n# comment\nkey:=value\ntype: {kind}\ndimension: 3\nsizes: 5 4 3\n"
+        f"{space or 'spacings: 2 3 4'}\nkinds: domain domain domain\nendian: little\n"
+        f"encoding: {encoding}\n\n"
+    )
+    return head.encode() + data
+
+
+IN_SPACE = "space: RAS\nspace directions: (0,2,0) (-3,0,0) (0,0,4)\nspace origin: (1,2,3)"
+NRRD = (
+    _nrrd("uchar", PIXELS),
+    _nrrd("float", VALUES, space=IN_SPACE),
+    _nrrd("uint8", gzip.compress(PIXELS, mtime=0), "gzip", IN_SPACE),
+    _nrrd("float", gzip.compress(VALUES, mtime=0), "gz"),
+)
+
+
+# ---- archives ------------------------------------------------------------------------------
+
+
+def _npy(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()
+
+
+def _archive(content: bytes, way: int = zipfile.ZIP_DEFLATED) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", way) as archive:
+        archive.writestr(zipfile.ZipInfo("probabilities.npy"), content, way)
+    return stream.getvalue()
+
+
+def _read_archive(path: Path) -> None:
+    """The bytes as they are or, where they are no archive, as the array in a sound one."""
+    content = path.read_bytes()
+    if not content.startswith(b"PK"):
+        path.write_bytes(_archive(content))
+    files.read_nnunet_probability(path, 1, grid=Grid(SHAPE))
+
+
+PROBABILITIES = np.stack([1 - MAP.T, MAP.T])
+NPZ = (
+    _archive(_npy(PROBABILITIES)),
+    _archive(_npy(PROBABILITIES.astype(np.float16)), zipfile.ZIP_STORED),
+    _npy(PROBABILITIES),
+)
+
+
+# ---- text ----------------------------------------------------------------------------------
+
+TOML = tuple(
+    file.read_bytes()
+    for file in resources.files("segjury.protocols").iterdir()
+    if file.name.endswith(".toml")
+)
+PROTOCOL = load_protocol("smile-uhura-2023")
+SCORES = (
+    b"method,case,metric,structure,reading,value,unit,status,detail,cohort\n"
+    b"A,1,dsc,all,corrected,0.5,,ok,,\nA,2,dsc,all,corrected,,,missing,no prediction,\n"
+    b'B,1,dsc,all,corrected,0.25,,ok,"a ""note""",x;y\nB,2,dsc,all,corrected,1e-3,,ok,,\n',
+    b"team;case;rater;dsc;hd95_mm;vi_porta;sex\nA;1;r1;0.5;3;1;f\nA;1;r2;0.25;4;2;f\n",
+    b"method,case,rater,question,value\nA,1,r1,q,3\nA,1,r2,q,0\nB,1,r1,q,\nB,1,r2,q,2.5\n",
+    b"case\tA\tB\n1\t0.5\t0.25\n2\t0.1\t\n",
+    b"\xef\xbb\xbfmethod,time_s,memory_gb_s\r\nA,12.5,100\r\nB,3,7\r\n",
+)
+CASES = (
+    b"case,sex,cohort,volume_mm3\n1,f,small,12.5\n2,m,,7\n",
+    b"method,case,metric,structure,reading,bin_low,bin_high,voxels,confidence,hits_1,hits_2\n"
+    b"A,1,ece,all,corrected,0,0.1,5,0.25,1,2\n",
+    b'"case",age\n"1",007\n2,\n',
+)
+
+
+def _as(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Read a content as the file `name` that stands beside a table."""
+
+    def read_beside(path: Path) -> None:
+        other = path.with_name(name)
+        path.replace(other)
+        try:
+            read(path.parent)
+        finally:
+            other.replace(path)
+
+    return read_beside
+
+
+TARGETS = {
+    "nifti": Target("v.nii", IMAGE_READERS, NIFTI),
+    "nifti_gz": Target(
+        "v.nii.gz", IMAGE_READERS, tuple(gzip.compress(content, mtime=0) for content in NIFTI)
+    ),
+    "mha": Target("v.mha", IMAGE_READERS, MHA),
+    "nrrd": Target("v.nrrd", IMAGE_READERS, NRRD),
+    "npz": Target("v.npz", (_read_archive,), NPZ),
+    "toml": Target("p.toml", (load_protocol,), TOML),
+    "scores": Target(
+        "s.csv",
+        (
+            read_scores,
+            read_details,
+            lambda path: read_scores(path, matrix="dsc"),
+            lambda path: read_efficiency(path, ["A", "B"], ["1", "2"]),
+            read_ratings,
+            lambda path: read_ratings(path, raters=["A", "B"]),
+        ),
+        SCORES,
+    ),
+    "cases": Target(
+        "c.csv",
+        (
+            lambda path: case_table(PROTOCOL, path.parent, ["1", "2"], path),
+            _as("cases.csv", read_cases),
+            _as("calibration.csv", read_calibration),
+        ),
+        CASES,
+    ),
+}
