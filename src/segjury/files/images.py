@@ -86,8 +86,10 @@ def _format(path: Path) -> ModuleType:
 
 @contextlib.contextmanager
 def _errors_about(path: Path) -> Iterator[None]:
+    """Errors name the file; the numbers that come of nonsense are refused, without warnings."""
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     except InputError as error:
         raise error.about(path.name) from None
     except OSError as error:

@@ -42,8 +42,7 @@ def read(path: Path, expected_shape: Shape | None) -> Volume:
     grid = _grid(header, shape)
     slope, intercept = header.get_slope_inter()
     if slope is not None and (slope, intercept) != (1.0, 0.0):
-        with np.errstate(over="ignore", invalid="ignore"):  # refused where the values are used
-            return Volume(array * slope + intercept, grid)
+        return Volume(array * slope + intercept, grid)
     return Volume(array, grid, spans)
 
 
@@ -116,11 +115,10 @@ def _grid(header: Any, shape: Shape) -> Grid:
     else:
         affine = np.diag([-1.0, -1.0, 1.0, 1.0]) @ np.diag([*_zooms(header), 1.0])
     affine[:2] *= -1
-    with np.errstate(all="ignore"):  # what comes of nonsense is refused as such
-        spacing = np.linalg.norm(affine[:3, :3], axis=0)
-        direction = affine[:3, :3] / spacing
-        if int(header["sizeof_hdr"]) == NIFTI_1:
-            spacing = np.array([_shortest(length) for length in spacing])
+    spacing = np.linalg.norm(affine[:3, :3], axis=0)
+    direction = affine[:3, :3] / spacing
+    if int(header["sizeof_hdr"]) == NIFTI_1:
+        spacing = np.array([_shortest(length) for length in spacing])
     return placed(shape, spacing, affine[:3, 3], direction)
 
 

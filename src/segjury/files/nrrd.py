@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.files.claims import placed, three_dimensions
@@ -139,14 +138,8 @@ def _grid(fields: Mapping[str, str]) -> Grid:
         raise InputError("gives only spacings in a space", "Write it with space directions")
     elif "spacings" in fields:
         axes[:n, :n] = np.diag([_known(length) for length in _spacings(fields, n)])[:3, :3]
-    return _grid_of(shape, axes, origin)
-
-
-def _grid_of(shape: Shape, axes: NDArray[np.float64], origin: Floats) -> Grid:
-    with np.errstate(all="ignore"):  # what comes of nonsense is refused as such
-        spacing = np.linalg.norm(axes, axis=0)
-        direction = axes / spacing
-    return placed(shape, spacing, origin, direction)
+    spacing = np.linalg.norm(axes, axis=0)
+    return placed(shape, spacing, origin, axes / spacing)
 
 
 def _spacings(fields: Mapping[str, str], n: int) -> list[float]:
