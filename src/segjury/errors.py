@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Self
 
 
+def escaped(text: str) -> str:
+    """A text on one line: signs that would break it, or steer a terminal, are written out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
 class InputError(Exception):
     """Something the user gave is wrong: what is wrong, and what to do about it."""
 
@@ -15,7 +22,7 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         sentences = (self.what, self.todo)
-        return " ".join(f"{text.rstrip('.')}." for text in sentences if text)
+        return escaped(" ".join(f"{text.rstrip('.')}." for text in sentences if text))
 
     def about(self, subject: str) -> Self:
         """The same error with the thing it is about in front: a file's name."""

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from segjury import files
 from segjury.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, pack_voxels
-from segjury.errors import InputError, MissingInputError
+from segjury.errors import InputError, MissingInputError, escaped
 from segjury.execution import ahead
 from segjury.metrics.invasion import REACH
+from segjury.names import check_name
 from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap, Volume, bounding_box, grid_differences, grow
 
@@ -43,15 +44,19 @@ def _folder_names(folder: Path, of: str) -> list[str]:
     names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
     if not names:
         raise InputError(f"{folder} has no {of} folders", todo)
-    return names
+    return [check_name(name, of) for name in names]
 
 
 def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
-    """Predictions of cases that the reference does not have: probably a misspelt name."""
+    """Predictions of cases that the reference does not have: probably a misspelt name.
+
+    A method's folder that is a link out of the predictions is not looked into.
+    """
     cases = set(case_names(reference))
     return [
-        f"method {method}: {path.name} is no case of the reference"
+        f"method {method}: {escaped(path.name)} is no case of the reference"
         for method in methods
+        if not _leaves(predictions / method, predictions)
         for path in sorted((predictions / method).iterdir())
         if path.is_dir() and path.name[0] != "." and path.name not in cases
     ]
@@ -173,9 +178,36 @@ class PredictionFiles:
     probabilities: dict[str, Path]
 
 
-def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
-    """The files of a prediction, in either layout."""
+def prediction_files(
+    protocol: Protocol, method_folder: Path, case: str, *, follow_links: bool = False
+) -> PredictionFiles:
+    """The files of a prediction, in either layout.
+
+    Unless `follow_links`, none may be reached by a link that leaves the folder of all predictions,
+    the one that `method_folder` is in: it could lead to the reference, or to another's files.
+    """
+    found = _find_prediction(protocol, method_folder, case)
+    for path in () if follow_links else (found.mask, *found.probabilities.values()):
+        if _leaves(path, method_folder.parent):
+            raise InputError(
+                f"{path.name} is reached by a link that leaves the folder of the predictions",
+                "Copy the file there, or say --follow-links",
+            )
+    return found
+
+
+def _leaves(path: Path, root: Path) -> bool:
+    """Whether links lead from a path in `root` to a place out of it, or in a circle."""
+    try:
+        return not path.resolve(strict=True).is_relative_to(root.resolve())
+    except (OSError, RuntimeError):
+        return True
+
+
+def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
     folder, stems = method_folder / case, protocol.probability_stems
+    if folder.is_symlink() and not folder.exists():
+        raise InputError(f"{case} is a link that leads nowhere", "Copy the folder")
     if folder.is_dir():
         mask = files.find(folder, protocol.prediction.mask)
         return PredictionFiles(mask, {n: files.find(folder, stem) for n, stem in stems.items()})
@@ -197,10 +229,13 @@ def prediction_files(protocol: Protocol, method_folder: Path, case: str) -> Pred
 
 
 def load_prediction(
-    protocol: Protocol, method_folder: Path, case: str, grid: Grid
+    protocol: Protocol, method_folder: Path, case: str, grid: Grid, *, follow_links: bool = False
 ) -> PredictedCase:
-    """Read a method's prediction of a case and compare its grid with the reference's."""
-    found = prediction_files(protocol, method_folder, case)
+    """Read a method's prediction of a case and compare its grid with the reference's.
+
+    See `prediction_files` for `follow_links`.
+    """
+    found = prediction_files(protocol, method_folder, case, follow_links=follow_links)
     labels = protocol.reference.labels
     mask = read_predicted_mask(protocol, found.mask, grid)
     warnings = grid_warnings(protocol, grid, mask.grid, found.mask.name)

@@ -21,5 +21,8 @@ def find(folder: Path, stem: str) -> Path:
         names = ", ".join(path.name for path in found)
         raise InputError(f"{folder.name} has {names}", "Keep one of them")
     if not found:
+        for path in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
+            if path.is_symlink():
+                raise InputError(f"{path.name} is a link that leads to no file", "Copy the file")
         raise MissingInputError(f"{stem}{SUFFIXES[0]} is missing")
     return found[0]

@@ -1,0 +1,52 @@
+"""Names of cases and methods: which are refused, and which look like another."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from segjury.errors import InputError
+
+LONGEST_BYTES = 200  # file systems end at 255, and some files are named after a name
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction and width, no UTF-8, line ends
+# Cyrillic and Greek letters that no font tells from the Latin ones below
+_TWINS = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеоѕіјрсухΑΒΕΖΗΙΚΜΝΟΡΤΥΧο",  # noqa: RUF001
+    "ABESIJKMHOPCTYXaeosijpcyxABEZHIKMNOPTYXo",
+)
+
+
+def check_name(name: str, of: str) -> str:
+    """The name, if tables, pages and terminals can show it: else an `InputError`.
+
+    `of` says what it names, such as "case". Hidden signs are refused: they break lines or make
+    two names look the same.
+    """
+    todo = f"Rename the folder of the {of}"
+    if any(unicodedata.category(sign) in HIDDEN for sign in name):
+        raise InputError(f"the name of {of} {name!a} has signs that cannot be shown", todo)
+    if len(name.encode()) > LONGEST_BYTES:
+        raise InputError(
+            f"the name of {of} {name[:40]!r}... has more than {LONGEST_BYTES} bytes", todo
+        )
+    return name
+
+
+def look_alikes(names: Iterable[str], of: str) -> list[str]:
+    """A warning for every two names that a reader may take for one.
+
+    They are equal without regard to case, width, ligatures, accents' encoding, outer spaces and
+    letters of other alphabets that look Latin.
+    """
+    seen: dict[str, str] = {}
+    warnings = []
+    for name in names:
+        other = seen.setdefault(_appearance(name), name)
+        if other != name:
+            warnings.append(f"{of}s {other!a} and {name!a} look alike")
+    return warnings
+
+
+def _appearance(name: str) -> str:
+    latin = unicodedata.normalize("NFKC", name).translate(_TWINS)
+    return unicodedata.normalize("NFKC", latin.casefold()).strip()
