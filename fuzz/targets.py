@@ -182,7 +182,7 @@ SCORES = (
     b"method,case,metric,structure,reading,value,unit,status,detail,cohort\n"
     b"A,1,dsc,all,corrected,0.5,,ok,,\nA,2,dsc,all,corrected,,,missing,no prediction,\n"
     b'B,1,dsc,all,corrected,0.25,,ok,"a ""note""",x;y\nB,2,dsc,all,corrected,1e-3,,ok,,\n',
-    b"team;case;rater;dsc;hd95_mm;vi_porta;sex\nA;1;r1;0.5;3;1;f\nA;1;r2;0.25;4;2;f\n",
+    b"method;case;rater;dsc;hd95_mm;vi_porta;sex\nA;1;r1;0.5;3;1;f\nA;1;r2;0.25;4;2;f\n",
     b"method,case,rater,question,value\nA,1,r1,q,3\nA,1,r2,q,0\nB,1,r1,q,\nB,1,r2,q,2.5\n",
     b"case\tA\tB\n1\t0.5\t0.25\n2\t0.1\t\n",
     b"\xef\xbb\xbfmethod,time_s,memory_gb_s\r\nA,12.5,100\r\nB,3,7\r\n",
