@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
 import struct
+import tracemalloc
+import zipfile
+import zlib
 
 import nibabel as nib
 import numpy as np
@@ -338,3 +342,88 @@ def test_an_offset_past_the_end_is_refused(tmp_path, offset):
     (tmp_path / "v.nii").write_bytes(bytes(content))
     with pytest.raises(InputError, match="past its end"):
         files.read_volume(tmp_path / "v.nii")
+
+
+# ---- what the fuzzers found ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, -5, -8, 8, 30000])
+def test_a_nifti_with_an_odd_number_of_axes(tmp_path, n):
+    content = bytearray(nifti_claiming((5, 4, 3), bytes(60)))
+    content[40:42] = struct.pack("<h", n)
+    (tmp_path / "v.nii").write_bytes(bytes(content))
+    for read in (files.read_volume, files.read_grid):
+        with pytest.raises(InputError, match=r"has -?\d+ axes"):
+            read(tmp_path / "v.nii")
+
+
+@pytest.mark.parametrize(("code", "bits"), [("<u4", 0x7FA00000), ("<u8", 0x7FF4 << 48)])
+def test_a_signalling_nan_is_refused_without_a_warning(tmp_path, code, bits):
+    values = np.full(VALUES.shape, bits, code).view(code.replace("u", "f"))
+    save(tmp_path / "v.nii", values)
+    with pytest.raises(InputError, match=r"not whole numbers, e\.g\. nan"):
+        files.read_mask(tmp_path / "v.nii", labels=[1])
+    with pytest.raises(InputError, match="has NaN"):
+        files.read_probability(tmp_path / "v.nii")
+
+
+def test_an_infinite_place_is_refused_without_a_warning(tmp_path):
+    content = bytearray(nifti_claiming((5, 4, 3), bytes(60)))
+    content[254:256] = struct.pack("<h", 1)
+    content[280:328] = struct.pack("<12f", *[np.inf, 0, 0, np.nan] * 3)
+    (tmp_path / "v.nii").write_bytes(bytes(content))
+    with pytest.raises(InputError, match="broken orientation"):
+        files.read_grid(tmp_path / "v.nii")
+
+
+@pytest.mark.parametrize("shape", ["(2, 3 4, 5)", "(,)", "()", "(2,, 3)", f"({'9' * 30},)"])
+def test_the_shape_of_an_array_must_be_whole_numbers(tmp_path, shape):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(480)
+    with zipfile.ZipFile(tmp_path / "case.npz", "w") as archive:
+        archive.writestr("probabilities.npy", content)
+    with pytest.raises(InputError, match="broken array header"):
+        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+
+
+# ---- bombs ---------------------------------------------------------------------------------
+
+CLAIMED, BEHIND = bytes(range(60)), bytes(1 << 26)  # 64 MB of zeros behind what a header claims
+PROBABILITIES = np.zeros((2, 3, 4, 5), np.float32)
+MHA_HEAD = (
+    b"NDims = 3\nDimSize = 5 4 3\nElementType = MET_UCHAR\nCompressedData = True\n"
+    b"ElementDataFile = LOCAL\n"
+)
+NRRD_HEAD = b"NRRD0004\ntype: uchar\ndimension: 3\nsizes: 5 4 3\nencoding: gzip\n\n"
+
+
+def written(tmp_path, suffix):
+    path = tmp_path / f"bomb{suffix}"
+    if suffix == ".nii.gz":
+        path.write_bytes(gzip.compress(nifti_claiming((5, 4, 3), CLAIMED) + BEHIND))
+    elif suffix == ".mha":
+        path.write_bytes(MHA_HEAD + zlib.compress(CLAIMED + BEHIND))
+    elif suffix == ".nrrd":
+        path.write_bytes(NRRD_HEAD + gzip.compress(CLAIMED) + gzip.compress(BEHIND))
+    else:
+        stream = io.BytesIO()
+        np.save(stream, PROBABILITIES)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("probabilities.npy", stream.getvalue() + BEHIND)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".nii.gz", ".mha", ".nrrd", ".npz"])
+def test_a_bomb_costs_no_memory(tmp_path, suffix):
+    path = written(tmp_path, suffix)
+    assert path.stat().st_size < 1 << 18
+    tracemalloc.start()
+    if suffix == ".npz":
+        read = files.read_nnunet_probability(path, 1, grid=Grid((5, 4, 3))).array
+        assert not read.any()
+    else:
+        read = files.read_volume(path).array
+        np.testing.assert_array_equal(read.ravel(order="F"), np.arange(60))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 23

@@ -184,7 +184,7 @@ FILES = {
     "NIfTI of colours": ("segmentation.nii", nifti(datatype=128), "voxels of type"),
     "negative size": ("segmentation.nii", sized(-6, 5, 4), "has shape"),
     "size 0": ("segmentation.nii", sized(0, 5, 4), "has shape"),
-    "no axes": ("segmentation.nii", sized(), "has shape"),
+    "no axes": ("segmentation.nii", sized(), "has 0 axes"),
     "huge size": ("segmentation.nii", sized(30000, 30000, 30000), "the reference has"),
     "seven axes": ("segmentation.nii", sized(6, 5, 4, 1, 2, 1, 1), "has shape"),
     "another shape": ("segmentation.nii", nifti(MASK[:5]), "the reference has"),

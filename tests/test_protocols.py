@@ -141,3 +141,33 @@ def test_the_line_is_named(tmp_path, old, new):
 def test_an_unknown_protocol_lists_the_known_ones():
     with pytest.raises(InputError, match=NAME):
         load_protocol("curvas-2099")
+
+
+HOSTILE = {
+    "dotted key": (f"{'a.' * 100_000}a = 1", "line 1 has more than 100 dots"),
+    "dotted table": (f"[{'a.' * 101}a]", "line 1 has more than 100 dots"),
+    "nested lists": (f"a = {'[' * 20_000}", "nested too deeply"),
+    "nested tables": (f"a = {'{a = ' * 20_000}", "nested too deeply"),
+    "long number": (f"a = {'9' * 10_000}", "is not valid TOML"),
+    "long file": ("#" * (1 << 18) + "\n", "more than 262144 bytes"),
+    "many unknown keys": ("\n".join(f"a{n} = 1" for n in range(9000)), "and .* more"),
+    "long value": (f"name = [{'1, ' * 40_000}]", r"1, 1\.\.\."),
+    "spaces in a table": (f"[{' ' * 40_000}", "is not valid TOML"),
+    "a key that speaks to the terminal": (r'"\u001b[2J" = 1', r"'\\x1b\[2J': this key"),
+    "a key of two lines": (r'"a\nb" = 1', r"'a\\nb': this key"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_refused_in_a_moment(tmp_path, text, message):
+    (tmp_path / "p.toml").write_text(text)
+    with pytest.raises(InputError, match=message) as raised:
+        load_protocol(tmp_path / "p.toml")
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 10_000
+
+
+def test_looking_for_a_line_takes_no_time_over_spaces(tmp_path):
+    (tmp_path / "p.toml").write_text(f'a = """\n[{" " * 200_000}\n"""\n')
+    with pytest.raises(InputError, match="line 1, a: this key is not known"):
+        load_protocol(tmp_path / "p.toml")

@@ -583,3 +583,16 @@ def test_arbitrary_tables_beside_a_table_raise_nothing_else(tmp_path, lines):
     read_anyhow(tmp_path)
     with contextlib.suppress(InputError):
         read_cases(tmp_path)
+
+
+def test_cases_with_columns_without_names(tmp_path):
+    write(tmp_path / "cases.csv", "case,,sex,\n1,,f,\n2,,m,\n")
+    cases = read_cases(tmp_path)
+    assert list(cases.columns) == ["case", "sex"]
+
+
+def test_a_row_of_other_bytes_and_another_length_prints_nothing(tmp_path, capfd):
+    (tmp_path / "s.csv").write_bytes(b"method,case,metric,value\nA,1,dsc,\xf2,9,9\n")
+    with pytest.raises(InputError, match=r"not UTF-8 text \(line 2 has the byte 0xf2"):
+        read_scores(tmp_path / "s.csv")
+    assert capfd.readouterr() == ("", "")

@@ -39,7 +39,7 @@ def three_dimensions(sizes: Sequence[int]) -> Shape:
     while len(shape) > 3 and shape[-1] == 1:
         shape.pop()
     shape += [1] * (3 - len(shape))
-    if not sizes or len(shape) > 3 or min(shape) < 1:
+    if len(shape) > 3 or min(shape) < 1:
         raise InputError(f"has shape {tuple(sizes)}", "Store one three-dimensional volume")
     return shape[0], shape[1], shape[2]
 

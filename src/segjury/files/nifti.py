@@ -89,6 +89,9 @@ def _header(stream: Any) -> Any:
 
 
 def _shape(header: Any) -> Shape:
+    n = int(header["dim"][0])
+    if not 1 <= n <= 7:  # nibabel would count a negative number from the end
+        raise InputError(f"has {n} axes", "Store one three-dimensional volume")
     return three_dimensions([int(size) for size in header.get_data_shape()])
 
 
