@@ -156,6 +156,7 @@ BAD_MHA = {
     "negative spacing": (mha("ElementSpacing = -1 1 1\n"), "broken orientation"),
     "NaN spacing": (mha("ElementSpacing = nan 1 1\n"), "broken orientation"),
     "infinite origin": (mha("Offset = 1e999 0 0\n"), "broken orientation"),
+    "endless number": (mha(f"Offset = {'1' * 900_000}x 0 0\n"), "expected 3 numbers"),
     "words": (mha("Offset = a b c\n"), "'a b c', expected 3 numbers"),
     "flat axes": (mha(f"TransformMatrix = {'0 ' * 9}\n"), "broken orientation"),
     "endless line": (b"A = " + b"b" * (1 << 21), "a header of more than"),

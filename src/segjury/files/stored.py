@@ -19,7 +19,8 @@ from segjury.files.streams import Inflated, broken_data_in_words, read_values
 from segjury.volume import Grid, Shape, Volume
 
 HEADER_BYTES = 1 << 20
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan", re.ASCII | re.IGNORECASE)
+# one way to match each text: two would take time with the square of its length
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan", re.ASCII | re.IGNORECASE)
 WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 Packing = Literal["raw", "zlib", "gzip"]
 
