@@ -280,3 +280,19 @@ def test_a_prediction_that_ends_every_worker_costs_its_own_rows(undisturbed, ben
     assert "case 05_disjoint, method Poison: no prediction" in again.stderr
     table = pd.read_csv(bench / "out" / "scores.csv")
     assert set(table[hit]["status"]) == {"ok"}
+
+
+# ---- links ---------------------------------------------------------------------------------
+
+
+def test_links_out_of_the_predictions_are_refused_unless_asked(bench, tmp_path):
+    place = bench / "predictions" / "Beta" / "00_typical"
+    shutil.move(place, tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    refused = evaluate(bench, "--jobs", 1)
+    assert refused.returncode == 2
+    assert "method Beta: segmentation.nii.gz is reached by a link that leaves" in refused.stderr
+    assert evaluate(bench, "--jobs", 1, "--follow-links").returncode == 0
+    place.unlink()
+    shutil.copytree(tmp_path / "elsewhere", place)  # the same content, and no link any more
+    assert evaluate(bench, "--jobs", 1).returncode == 0

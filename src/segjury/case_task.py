@@ -25,6 +25,7 @@ from segjury.judging import (
 )
 from segjury.loading import (
     digest,
+    leaves,
     load_prediction,
     load_reference,
     prediction_inputs,
@@ -48,6 +49,7 @@ class CaseTask:
     case: str
     methods: tuple[str, ...]
     store: Path | None = None
+    follow_links: bool = False
     code: str = ""  # fingerprint of the code that must do it; any where empty
 
 
@@ -119,7 +121,9 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
 
     def load(method: str) -> PredictedCase:
         folder = task.predictions / method
-        return load_prediction(task.protocol, folder, task.case, reference.grid)
+        return load_prediction(
+            task.protocol, folder, task.case, reference.grid, follow_links=task.follow_links
+        )
 
     loading = execution.ahead(load, methods, depth=2)
     for method, loaded in zip(methods, loading, strict=True):
@@ -154,8 +158,11 @@ def _inputs(task: CaseTask, method: str) -> list[Path]:
 def fingerprints(task: CaseTask) -> dict[str, str]:
     """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
     reference = digest(reference_inputs(task.protocol, task.reference / task.case))
-    said = "\0".join([code_fingerprint(), FORMAT, task.protocol.hash, *task.readings, reference])
-    return {
-        method: f"{said}\0{digest(prediction_inputs(task.protocol, folder, task.case))}"
-        for method, folder in ((method, task.predictions / method) for method in task.methods)
-    }
+    links = "followed" if task.follow_links else "refused"
+    settings = [code_fingerprint(), FORMAT, task.protocol.hash, *task.readings, links, reference]
+    marks = {}
+    for method in task.methods:
+        paths = prediction_inputs(task.protocol, task.predictions / method, task.case)
+        outside = [path.name for path in paths if leaves(path, task.predictions)]
+        marks[method] = "\0".join([*settings, digest(paths), *outside])
+    return marks

@@ -78,6 +78,7 @@ def score_ensemble(
         reference=reference,
         predictions=predictions,
         cases=case_names(reference),
+        follow_links=bool(run.get("follow_links")),
         progress=progress,
     )
     with claimed(folder):
@@ -91,6 +92,7 @@ def score_ensemble(
             store=folder / "parts",
             case_file=Path(run["case_table"]) if run.get("case_table") else None,
             efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
+            follow_links=bool(run.get("follow_links")),
         )
         result.run["protocol"]["text"] = run["protocol"].get("text", "")
         evaluation.write(result, folder)
@@ -104,6 +106,7 @@ def write_ensemble(
     reference: Path,
     predictions: Path,
     cases: Sequence[str],
+    follow_links: bool = False,
     progress: Callable[[str], None] = lambda _case: None,
 ) -> list[str]:
     """Write the ensemble's prediction of each case; says what it had to do without.
@@ -124,7 +127,9 @@ def write_ensemble(
         votes: list[PredictedCase] = []
 
         def load(method: str, case: str = case, grid: Grid = grid) -> PredictedCase:
-            return load_prediction(protocol, predictions / method, case, grid)
+            return load_prediction(
+                protocol, predictions / method, case, grid, follow_links=follow_links
+            )
 
         loading = ahead(load, ensemble.methods, depth=1)
         for method, loaded in zip(ensemble.methods, loading, strict=True):

@@ -25,8 +25,8 @@ from segjury.loading import (
     case_names,
     case_table,
     method_names,
-    prediction_inputs,
     reference_inputs,
+    refuse_wrong_folders,
 )
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
@@ -51,12 +51,14 @@ def evaluate(
     scheduler: str | None = None,
     cases: str | Path | None = None,
     efficiency: str | Path | None = None,
+    follow_links: bool = False,
 ) -> pd.DataFrame:
     """Score every method on every case and return the long table.
 
     `scheduler` is the address of a Dask scheduler whose workers do it instead of `jobs`
     processes. `cases` is a table of the cases, if not in the reference folder; `efficiency` one
-    of the time and memory that the methods took.
+    of the time and memory that the methods took. Links that lead out of the predictions are
+    refused unless `follow_links`.
     """
     return run(
         protocol,
@@ -68,6 +70,7 @@ def evaluate(
         scheduler=scheduler,
         case_file=Path(cases) if cases else None,
         efficiency=Path(efficiency) if efficiency else None,
+        follow_links=follow_links,
     ).scores
 
 
@@ -83,6 +86,7 @@ def run(
     store: Path | None = None,
     case_file: Path | None = None,
     efficiency: Path | None = None,
+    follow_links: bool = False,
     progress: Callable[[Progress], None] = lambda _done: None,
 ) -> Evaluation:
     """Score every method on every case; see `evaluate`.
@@ -96,7 +100,7 @@ def run(
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
     cases = case_names(reference)
     chosen = _chosen_methods(predictions, methods)
-    _check_folders(form, reference, cases, predictions, chosen)
+    refuse_wrong_folders(form, reference, cases, predictions, chosen)
     known = case_table(form, reference, cases, case_file)
     costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
     if store is not None:
@@ -112,6 +116,7 @@ def run(
         case="",
         methods=chosen,
         store=store.resolve() if store else None,
+        follow_links=follow_links,
         code=provenance.code_fingerprint(),
     )
     kept = 0
@@ -138,6 +143,7 @@ def run(
         "methods": list(chosen),
         "cases": len(cases),
         "kept": kept,
+        "follow_links": follow_links,
         "versions": provenance.versions(),
         "code": every.code,
         "machine": {"system": platform.platform(), "cores": os.cpu_count()},
@@ -158,28 +164,6 @@ def _chosen_methods(predictions: Path, methods: Sequence[str] | None) -> tuple[s
             f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
         )
     return tuple(dict.fromkeys(methods or found))
-
-
-def _check_folders(
-    protocol: Protocol, reference: Path, cases: list[str], predictions: Path, methods: Sequence[str]
-) -> None:
-    """Refuse folders of the wrong level, in which nothing at all could be scored."""
-    if not any(reference_inputs(protocol, reference / case) for case in cases):
-        stem = protocol.reference.rater_stems[0]
-        raise InputError(
-            f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
-            "Give the folder that has one folder per case",
-        )
-    level_too_deep = set(methods) & set(cases) and not any(
-        prediction_inputs(protocol, predictions / method, case)
-        for method in methods
-        for case in cases
-    )
-    if level_too_deep:
-        raise InputError(
-            f"the folders in {predictions} are cases, not methods",
-            f"Give the folder above it, {predictions.parent}",
-        )
 
 
 def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:

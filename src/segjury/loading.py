@@ -47,6 +47,28 @@ def _folder_names(folder: Path, of: str) -> list[str]:
     return [check_name(name, of) for name in names]
 
 
+def refuse_wrong_folders(
+    protocol: Protocol,
+    reference: Path | None,
+    cases: Sequence[str],
+    predictions: Path | None,
+    methods: Sequence[str],
+) -> None:
+    """Refuse folders of the wrong level, in which nothing could be scored."""
+    if reference and not any(reference_inputs(protocol, reference / case) for case in cases):
+        stem = protocol.reference.rater_stems[0]
+        raise InputError(
+            f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
+            "Give the folder that has one folder per case",
+        )
+    mask = protocol.prediction.mask
+    if predictions and all(files.candidates(predictions / name, mask) for name in methods):
+        raise InputError(
+            f"the folders in {predictions} are cases, not methods",
+            f"Give the folder above it, {predictions.parent}",
+        )
+
+
 def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
     """Predictions of cases that the reference does not have: probably a misspelt name.
 
@@ -56,7 +78,7 @@ def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) ->
     return [
         f"method {method}: {escaped(path.name)} is no case of the reference"
         for method in methods
-        if not _leaves(predictions / method, predictions)
+        if not leaves(predictions / method, predictions)
         for path in sorted((predictions / method).iterdir())
         if path.is_dir() and path.name[0] != "." and path.name not in cases
     ]
@@ -188,15 +210,20 @@ def prediction_files(
     """
     found = _find_prediction(protocol, method_folder, case)
     for path in () if follow_links else (found.mask, *found.probabilities.values()):
-        if _leaves(path, method_folder.parent):
-            raise InputError(
-                f"{path.name} is reached by a link that leaves the folder of the predictions",
-                "Copy the file there, or say --follow-links",
-            )
+        refuse_link(path, method_folder.parent)
     return found
 
 
-def _leaves(path: Path, root: Path) -> bool:
+def refuse_link(path: Path, predictions: Path) -> None:
+    """Refuse a file that is reached by a link out of the folder of all predictions."""
+    if leaves(path, predictions):
+        raise InputError(
+            f"{path.name} is reached by a link that leaves the folder of the predictions",
+            "Copy the file there, or say --follow-links",
+        )
+
+
+def leaves(path: Path, root: Path) -> bool:
     """Whether links lead from a path in `root` to a place out of it, or in a circle."""
     try:
         return not path.resolve(strict=True).is_relative_to(root.resolve())

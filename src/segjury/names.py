@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable
 
 from segjury.errors import InputError
@@ -33,20 +35,27 @@ def check_name(name: str, of: str) -> str:
 
 
 def look_alikes(names: Iterable[str], of: str) -> list[str]:
-    """A warning for every two names that a reader may take for one.
+    """A warning for the names that a reader may take for one; see `groups_alike`."""
+    return [
+        f"{of}s {' and '.join(f'{name!a}' for name in same)} look alike"
+        for same in groups_alike(names)
+    ]
 
-    They are equal without regard to case, width, ligatures, accents' encoding, outer spaces and
-    letters of other alphabets that look Latin.
+
+def groups_alike(names: Iterable[str]) -> list[list[str]]:
+    """Names that a reader may take for one.
+
+    They are equal without regard to case, width, ligatures, accents' encoding, separators,
+    leading zeros and letters of other alphabets that look Latin.
     """
-    seen: dict[str, str] = {}
-    warnings = []
+    alike = defaultdict(list)
     for name in names:
-        other = seen.setdefault(_appearance(name), name)
-        if other != name:
-            warnings.append(f"{of}s {other!a} and {name!a} look alike")
-    return warnings
+        alike[appearance(name)].append(name)
+    return [same for same in alike.values() if len(same) > 1]
 
 
-def _appearance(name: str) -> str:
+def appearance(name: str) -> tuple[str, ...]:
+    """What is the same in names that look alike."""
     latin = unicodedata.normalize("NFKC", name).translate(_TWINS)
-    return unicodedata.normalize("NFKC", latin.casefold()).strip()
+    plain = unicodedata.normalize("NFKC", latin.casefold())
+    return tuple(part.lstrip("0") for part in re.findall(r"\d+|[^\W\d_]+|[^\s\w.-]", plain))

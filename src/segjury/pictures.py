@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from segjury.figures.probability_maps import PROBABILITY_MAPS, most_disputed_lab
 from segjury.figures.telling_cases import Role, TellingCase
 from segjury.figures.vessel_contact import CONTACT
 from segjury.loading import (
+    PredictionFiles,
     grid_warnings,
     load_reference,
     prediction_files,
@@ -67,12 +68,20 @@ def report_pictures(
     predictions: Path,
     cases: Sequence[TellingCase],
     methods: Sequence[str],
+    *,
+    follow_links: bool = False,
 ) -> Iterator[Illustration]:
     """The pictures of a report, case by case; `methods` in the order of the leaderboard."""
     for telling in cases:
         wanted = {name: when for role, name, when in SHOWN if role in telling.roles}
         images = case_images(
-            protocol, reference, predictions, telling.case, methods[:MOST_TILES], everyone=methods
+            protocol,
+            reference,
+            predictions,
+            telling.case,
+            methods[:MOST_TILES],
+            everyone=methods,
+            follow_links=follow_links,
         )
         for name, condition in wanted.items():
             if condition(images) and PICTURES[name].applies(images):
@@ -90,6 +99,7 @@ def case_images(
     methods: Sequence[str],
     *,
     everyone: Sequence[str] = (),
+    follow_links: bool = False,
 ) -> CaseImages:
     """Read what can be drawn of a case: the part of its images around the masks.
 
@@ -97,9 +107,13 @@ def case_images(
     """
     found = load_reference(protocol, reference / case)
     masks: dict[str, LabelMap] = {}
+    files_of: dict[str, PredictionFiles] = {}
     for method in methods:
         with suppress(InputError):
-            paths = prediction_files(protocol, predictions / method, case)
+            paths = prediction_files(
+                protocol, predictions / method, case, follow_links=follow_links
+            )
+            files_of[method] = paths
             masks[method] = _predicted(protocol, paths.mask, found.grid)
     box = _region(found, masks.values())
     placed = {method: _placed(mask, box, found.label_names) for method, mask in masks.items()}
@@ -118,11 +132,15 @@ def case_images(
         corner=(box[0].start, box[1].start, box[2].start),
         everyone=tuple(everyone or methods),
     )
-    return _with_maps(images, protocol, predictions, found.grid, box)
+    return _with_maps(images, protocol, files_of, found.grid, box)
 
 
 def _with_maps(
-    images: CaseImages, protocol: Protocol, predictions: Path, grid: Grid, box: Box
+    images: CaseImages,
+    protocol: Protocol,
+    files_of: Mapping[str, PredictionFiles],
+    grid: Grid,
+    box: Box,
 ) -> CaseImages:
     """The images with the probability maps of the label that pictures show, where there are any.
 
@@ -136,8 +154,8 @@ def _with_maps(
     maps = {}
     for method in images.predictions:
         with suppress(InputError):
-            paths = prediction_files(protocol, predictions / method, images.case)
-            values = read_probability_map(paths.probabilities[label], number, grid).array
+            path = files_of[method].probabilities[label]
+            values = read_probability_map(path, number, grid).array
             maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
     drawn = {method: mask for method, mask in images.predictions.items() if method in maps}
     return replace(images, predictions=drawn, probabilities=maps)

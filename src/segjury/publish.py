@@ -111,6 +111,7 @@ def illustrate(
         case,
         methods or study.methods,
         everyone=study.methods,
+        follow_links=bool(run.get("follow_links")),
     )
     if not PICTURES[name].applies(images):
         raise InputError(f"case {case} has nothing for the picture {name}", PICTURES[name].needs)
@@ -139,7 +140,8 @@ def _pictures(
     """Pictures of the cases that tell most."""
     where = _images(scores, run, reference, predictions)
     cases = telling_cases(study.scores, study.cases, study.reading, details=study.details)
-    return list(report_pictures(*where, cases, study.methods))
+    links = bool(run.get("follow_links"))
+    return list(report_pictures(*where, cases, study.methods, follow_links=links))
 
 
 def _images(

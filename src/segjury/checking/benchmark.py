@@ -19,14 +19,13 @@ from segjury.checking.folders import (
     check_reference_folder,
     files_below,
     predicted_cases,
-    refuse_wrong_folders,
     stem_of,
 )
 from segjury.checking.prediction import CheckedPrediction, check_prediction
 from segjury.checking.problem import Problem, placed
 from segjury.checking.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.errors import InputError
-from segjury.loading import case_names, method_names
+from segjury.loading import case_names, method_names, refuse_wrong_folders
 from segjury.protocols import Protocol
 
 CHANNEL = "_0000"  # nnU-Net's ending of an image's name
@@ -77,6 +76,7 @@ class CheckTask:
     predictions: Path | None
     case: str
     methods: tuple[str, ...]
+    follow_links: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ def check(
     predictions: Path | None = None,
     images: Path | None = None,
     methods: Sequence[str] | None = None,
+    follow_links: bool = False,
     jobs: int | None = 1,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Checked:
@@ -112,7 +113,15 @@ def check(
     cases = _cases(reference, pictures, below)
     refuse_wrong_folders(protocol, reference, cases, predictions, chosen)
     tasks = [
-        CheckTask(protocol, reference, pictures.get(case), predictions, case, tuple(chosen))
+        CheckTask(
+            protocol,
+            reference,
+            pictures.get(case),
+            predictions,
+            case,
+            tuple(chosen),
+            follow_links,
+        )
         for case in cases
     ]
     workers = execution.default_jobs(len(tasks)) if jobs is None else jobs
@@ -202,6 +211,7 @@ def check_case(task: CheckTask) -> CheckedCase:
             task.case,
             grid=reference.grid,
             patterns=reference.patterns,
+            follow_links=task.follow_links,
         )
         problems += placed(predictions[method].problems, case=task.case, method=method)
     return CheckedCase(problems, reference.facts, predictions)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ from pathlib import Path
 
 from segjury import files
 from segjury.checking.problem import Problem, shortened, warning
-from segjury.errors import InputError
-from segjury.loading import reference_inputs
+from segjury.names import appearance, groups_alike
 from segjury.protocols import Protocol
 
 ENDINGS = (*files.SUFFIXES, ".npz")  # of predictions
@@ -66,28 +64,6 @@ def is_named_as_rater(protocol: Protocol, name: str) -> bool:
     return re.fullmatch(r"\d+".join(parts), stem_of(name) or "") is not None
 
 
-def refuse_wrong_folders(
-    protocol: Protocol,
-    reference: Path | None,
-    cases: Sequence[str],
-    predictions: Path | None,
-    methods: Sequence[str],
-) -> None:
-    """Refuse folders of the wrong level, in which nothing could be scored."""
-    if reference and not any(reference_inputs(protocol, reference / case) for case in cases):
-        stem = protocol.reference.rater_stems[0]
-        raise InputError(
-            f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
-            "Give the folder that has one folder per case",
-        )
-    mask = protocol.prediction.mask
-    if predictions and all(files.candidates(predictions / name, mask) for name in methods):
-        raise InputError(
-            f"the folders in {predictions} are cases, not methods",
-            f"Give the folder above it, {predictions.parent}",
-        )
-
-
 def check_reference_folder(protocol: Protocol, found: Iterable[Found]) -> list[Problem]:
     """Files of the reference folder that nothing reads."""
     form = protocol.reference
@@ -116,7 +92,7 @@ def check_method_folder(
 
     problems = []
     for case in sorted(named.keys() - known):
-        like = [name for name in cases if _sounds(name) == _sounds(case)]
+        like = [name for name in cases if appearance(name) == appearance(case)]
         todo = f"Is it {like[0]}?" if like else ""
         message = f"{case} is no case of the reference"
         problems.append(warning("unknown-case", message, todo, method=method, file=case))
@@ -149,28 +125,12 @@ def predicted_cases(found: Iterable[Found]) -> dict[str, set[str]]:
 
 
 def check_names(names: Collection[str], of: str) -> list[Problem]:
-    """Names of cases or methods that look alike, or that cannot be printed."""
-    alike = defaultdict(list)
-    for name in names:
-        alike[_sounds(name)].append(name)
-    problems = [
-        warning(
-            f"look-alike-{of}", f"{', '.join(same)} look alike", "Check that each is one of its own"
-        )
-        for same in alike.values()
-        if len(same) > 1
+    """Names of cases or methods that look alike."""
+    todo = "Check that each is one of its own"
+    return [
+        warning(f"look-alike-{of}", f"{', '.join(same)} look alike", todo)
+        for same in groups_alike(names)
     ]
-    odd = [name for name in names if not name.isprintable()]
-    if odd:
-        message = f"names of {of} have signs that cannot be printed: {shortened(odd)}"
-        problems.append(warning("odd-name", message, "Rename them"))
-    return problems
-
-
-def _sounds(name: str) -> tuple[str, ...]:
-    """What is left of a name without capitals, separators and leading zeros."""
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return tuple(part.lstrip("0") for part in re.findall(r"\d+|[^\W\d_]+|[^\s\w.-]", plain))
 
 
 def _unread(

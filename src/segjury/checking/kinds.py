@@ -9,6 +9,7 @@ KINDS: dict[str, str] = {
     # files
     "missing-file": "a file that the protocol expects is not there",
     "two-files": "one mask or map is there in two formats",
+    "link-outside": "a link leads out of the folder of the predictions",
     "unreadable-file": "the file is empty, cut short, broken or of another format",
     "other-shape": "another number of voxels than the reference",
     "other-spacing": "another spacing than the reference",
@@ -19,7 +20,6 @@ KINDS: dict[str, str] = {
     "unknown-label": "a mask with a label that the protocol does not know",
     "stray-files": "files that nothing reads",
     "hidden-files": "hidden or temporary files",
-    "odd-name": "a name with signs that cannot be printed",
     # reference
     "empty-case": "a case folder without any file of the protocol",
     "empty-rater": "a rater who marks nothing",

@@ -15,7 +15,13 @@ from segjury.checking.masks import geometry, mask_digest
 from segjury.checking.problem import Problem, warning
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
-from segjury.loading import numbered, prediction_files, read_predicted_mask, read_probability_map
+from segjury.loading import (
+    numbered,
+    prediction_files,
+    read_predicted_mask,
+    read_probability_map,
+    refuse_link,
+)
 from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap, Shape, coordinates, flat
 
@@ -40,10 +46,13 @@ def check_prediction(
     *,
     grid: Grid | None = None,
     patterns: RaterPatterns | None = None,
+    follow_links: bool = False,
 ) -> CheckedPrediction:
     """Look at every file of a prediction; without a grid, at how its files fit each other."""
     problems: list[Problem] = []
     mask_path, map_paths = _found(protocol, method_folder, case, problems)
+    if not follow_links:
+        mask_path, map_paths = _without_links(mask_path, map_paths, method_folder.parent, problems)
     mask = _read_mask(protocol, mask_path, grid, problems) if mask_path else None
     common = grid or (mask.grid if mask else None)
     digests = []
@@ -70,7 +79,7 @@ def _found(
     folder, stems = method_folder / case, protocol.probability_stems
     if not folder.is_dir():
         try:
-            found = prediction_files(protocol, method_folder, case)
+            found = prediction_files(protocol, method_folder, case, follow_links=True)
         except InputError as error:
             archive = f"{case}.npz"
             problems.append(failed(error, archive if error.what.startswith(archive) else None))
@@ -84,6 +93,21 @@ def _found(
         except InputError as error:
             problems.append(failed(error, f"{stem}{files.SUFFIXES[0]}"))
     return paths.get(None), {name: path for name, path in paths.items() if name is not None}
+
+
+def _without_links(
+    mask: Path | None, maps: dict[str, Path], predictions: Path, problems: list[Problem]
+) -> tuple[Path | None, dict[str, Path]]:
+    """The files but those that links lead out to; these go to the problems, each once."""
+    refused = set()
+    for path in dict.fromkeys([*([mask] if mask else []), *maps.values()]):
+        try:
+            refuse_link(path, predictions)
+        except InputError as error:
+            problems.append(failed(error, path.name, kind="link-outside"))
+            refused.add(path)
+    kept = {name: path for name, path in maps.items() if path not in refused}
+    return (None if mask in refused else mask), kept
 
 
 def _read_mask(

@@ -43,6 +43,7 @@ def evaluate(
     efficiency: Annotated[
         Path | None, typer.Option(help="CSV of method, time_s, memory_gb_s; with case or without.")
     ] = None,
+    follow_links: options.FollowLinksOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")] = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log events as lines of JSON on standard error.")
@@ -61,6 +62,7 @@ def evaluate(
     from segjury import evaluation as engine
     from segjury.claim import claimed
     from segjury.loading import case_names, unknown_cases
+    from segjury.names import look_alikes
     from segjury.watching import Log
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
@@ -80,10 +82,13 @@ def evaluate(
                     store=out / "parts",
                     case_file=cases,
                     efficiency=efficiency,
+                    follow_links=follow_links,
                     progress=progress,
                 )
             engine.write(found, out)
-        strangers = unknown_cases(reference, predictions, found.run["methods"])
+        names = found.run["methods"]
+        strangers = unknown_cases(reference, predictions, names)
+        strangers += look_alikes(case_names(reference), "case") + look_alikes(names, "method")
     except (InputError, OSError, KeyboardInterrupt, Terminated) as error:
         message, code = ending(error)
         kept = ". What was finished is kept; run the same command to go on"

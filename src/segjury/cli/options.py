@@ -23,6 +23,10 @@ JobsOption = Annotated[
     int | None,
     typer.Option(min=1, help="Processes.", show_default="by cores and memory"),
 ]
+FollowLinksOption = Annotated[
+    bool,
+    typer.Option("--follow-links", help="Read predictions through links that leave their folder."),
+]
 ScoresArgument = Annotated[
     Path, typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool.")
 ]

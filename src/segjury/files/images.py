@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,7 @@ from segjury.files import mha, nifti, nrrd
 from segjury.files.finding import SUFFIXES
 from segjury.files.values import label_map, probabilities
 from segjury.volume import Grid, LabelMap, Shape, Volume
+from segjury.writing import whole
 
 FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, ".nrrd": nrrd}
 
@@ -58,13 +58,8 @@ def write_volume(path: Path, volume: Volume) -> None:
     with _errors_about(path):
         suffix = _known_suffix(path)
     write = nifti.write if suffix in (".nii.gz", ".nii") else _write_with_simpleitk
-    partial = path.with_name(f".{os.getpid()}.{path.name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with whole(path) as partial:
         write(partial, volume)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _known_suffix(path: Path) -> str:
