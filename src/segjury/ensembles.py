@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,23 @@ from pydantic import ValidationError
 from segjury import evaluation, files
 from segjury.case import PredictedCase
 from segjury.claim import claimed
-from segjury.consensus import SeenPatterns, majority, multilabel_staple, seen_patterns, staple
+from segjury.consensus import (
+    SeenPatterns,
+    leaders,
+    majority,
+    multilabel_staple,
+    number_patterns,
+    settled,
+    staple,
+    votes,
+)
 from segjury.errors import InputError
 from segjury.execution import ahead
 from segjury.loading import case_names, load_prediction
 from segjury.protocols import Protocol
 from segjury.ranking import Rules
 from segjury.table import read_run, read_scores, run_folder
-from segjury.volume import Grid, Volume, flat
+from segjury.volume import Grid, Volume
 
 Voting = Literal["majority", "staple"]
 MARKER = "ensemble.json"  # in the folder of an ensemble
@@ -175,35 +185,23 @@ def _write(
 
 
 def vote(
-    votes: Sequence[PredictedCase], grid: Grid, *, n_labels: int, by: Voting
+    predicted: Sequence[PredictedCase], grid: Grid, *, n_labels: int, by: Voting
 ) -> NDArray[np.uint8]:
     """The label map of an ensemble, labels from 1 in the order of the protocol.
 
     Where labels are equally good, the one with the most votes wins, and of these the first
     method's.
     """
-    voxels = np.unique(np.concatenate([each.voxels for each in votes]))
-    given = np.zeros((voxels.size, len(votes)), np.uint8)
-    for column, each in enumerate(votes):
-        given[np.searchsorted(voxels, each.voxels), column] = each.labels
-    elsewhere = int(np.prod(grid.shape)) - voxels.size
-    patterns = seen_patterns(given, n_labels=n_labels, voxels_elsewhere=elsewhere)
+    marks = [[(each.voxels, each.labels)] for each in predicted]
+    found = number_patterns(marks, math.prod(grid.shape))
+    patterns = replace(found, n_labels=n_labels)
     decided = majority(patterns) if by == "majority" else _staple(patterns)
-    tied = decided == n_labels
-    decided[tied] = _first_leading(patterns)[tied]
-    labels = np.full(grid.shape, decided[0], np.uint8, order="F")
-    flat(labels)[voxels] = decided[patterns.of_voxel]
-    return labels
+    first = settled(patterns, leaders(votes(patterns)), ties="first")
+    labels = np.where(decided == n_labels, first, decided).astype(np.uint8)
+    return patterns.spread(labels).reshape(grid.shape, order="F")
 
 
 def _staple(patterns: SeenPatterns) -> NDArray[np.int64]:
     if patterns.n_labels == 2:
         return staple(patterns).foreground.astype(np.int64)
-    return multilabel_staple(patterns)
-
-
-def _first_leading(patterns: SeenPatterns) -> NDArray[Any]:
-    """Per pattern, the first method's label among those that got the most votes."""
-    votes = (patterns.labels[:, :, None] == patterns.labels[:, None, :]).sum(axis=2)
-    first = votes.argmax(axis=1)
-    return np.take_along_axis(patterns.labels, first[:, None], axis=1)[:, 0]
+    return multilabel_staple(patterns).labels

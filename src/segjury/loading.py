@@ -20,6 +20,7 @@ from segjury.execution import ahead
 from segjury.metrics.invasion import REACH
 from segjury.names import check_name
 from segjury.protocols import Protocol
+from segjury.protocols.protocol import GridRules
 from segjury.volume import Grid, LabelMap, Volume, bounding_box, grid_differences, grow
 
 Marks = tuple[NDArray[np.int64], NDArray[Any]]  # labelled voxels, flat, and their labels
@@ -289,12 +290,22 @@ def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
 
 def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
     """Warnings for differences the protocol tolerates; the others are errors."""
+    return tolerated_differences(protocol.grid, grid, other, name)
+
+
+def tolerated_differences(
+    rules: GridRules, grid: Grid, other: Grid, name: str, *, reference: str = "reference"
+) -> list[str]:
+    """Warnings for differences of a file's grid that rules tolerate; the others are errors."""
     warnings = []
-    rules = protocol.grid
-    for difference in grid_differences(grid, other, tolerance_mm=rules.tolerance_mm):
+    try:
+        found = grid_differences(grid, other, tolerance_mm=rules.tolerance_mm, name=reference)
+    except InputError as error:
+        raise error.about(name) from None
+    for difference in found:
         severity = getattr(rules, difference.property)
         if severity == "error":
-            raise InputError(f"{name} {difference.message}", "Resample it to the reference grid")
+            raise InputError(f"{name} {difference.message}", f"Resample it to the {reference} grid")
         if severity == "warn":
             warnings.append(f"{name} {difference.message}")
     return warnings

@@ -78,17 +78,22 @@ class GridDifference:
 
 
 def grid_differences(
-    reference: Grid, other: Grid, *, tolerance_mm: float = 1e-3, tolerance_direction: float = 1e-3
+    reference: Grid,
+    other: Grid,
+    *,
+    tolerance_mm: float = 1e-3,
+    tolerance_direction: float = 1e-3,
+    name: str = "reference",
 ) -> list[GridDifference]:
     """Compare two grids: raise `InputError` for another shape, list what else differs.
 
     Spacing and origin may differ by `tolerance_mm` along each axis, direction cosines by
-    `tolerance_direction`.
+    `tolerance_direction`. Messages call the first grid the `name`'s.
     """
     if other.shape != reference.shape:
         raise InputError(
-            f"has shape {other.shape}, the reference has {reference.shape}",
-            "Resample it to the reference grid",
+            f"has shape {other.shape}, the {name} has {reference.shape}",
+            f"Resample it to the {name} grid",
         )
     checks: tuple[tuple[Property, Any, Any, float], ...] = (
         ("spacing", reference.spacing_mm, other.spacing_mm, tolerance_mm),
@@ -96,8 +101,8 @@ def grid_differences(
         ("direction", reference.direction, other.direction, tolerance_direction),
     )
     return [
-        GridDifference(name, f"has {name} {_rounded(got)}, the reference has {_rounded(expected)}")
-        for name, expected, got, tolerance in checks
+        GridDifference(kind, f"has {kind} {_rounded(got)}, the {name} has {_rounded(expected)}")
+        for kind, expected, got, tolerance in checks
         if not np.allclose(got, expected, rtol=0, atol=tolerance)
     ]
 

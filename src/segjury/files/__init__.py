@@ -8,8 +8,16 @@ MHA and NRRD are written with SimpleITK.
 from __future__ import annotations
 
 from segjury.files.finding import SUFFIXES, candidates, find
-from segjury.files.images import read_grid, read_mask, read_probability, read_volume, write_volume
+from segjury.files.images import (
+    read_grid,
+    read_mask,
+    read_probability,
+    read_volume,
+    suffix_of,
+    write_volume,
+)
 from segjury.files.npz import read_nnunet_probability
+from segjury.files.values import whole_numbers
 
 __all__ = [
     "SUFFIXES",
@@ -20,5 +28,7 @@ __all__ = [
     "read_nnunet_probability",
     "read_probability",
     "read_volume",
+    "suffix_of",
+    "whole_numbers",
     "write_volume",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from segjury.errors import InputError, MissingInputError
 from segjury.files import mha, nifti, nrrd
 from segjury.files.finding import SUFFIXES
-from segjury.files.values import label_map, probabilities
+from segjury.files.values import label_map, probabilities, storable
 from segjury.volume import Grid, LabelMap, Shape, Volume
 from segjury.writing import whole
 
@@ -21,15 +21,19 @@ FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, 
 
 def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
     """Read any known format; values as stored, header scaling applied."""
+    format_ = FORMATS[suffix_of(path)]
     with _errors_about(path):
-        volume: Volume = _format(path).read(path, expected_shape)
+        _refuse_absent(path)
+        volume: Volume = format_.read(path, expected_shape)
     return volume
 
 
 def read_grid(path: Path) -> Grid:
     """The grid of an image, without reading its voxels."""
+    format_ = FORMATS[suffix_of(path)]
     with _errors_about(path):
-        grid: Grid = _format(path).read_grid(path)
+        _refuse_absent(path)
+        grid: Grid = format_.read_grid(path)
     return grid
 
 
@@ -55,28 +59,26 @@ def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volu
 
 def write_volume(path: Path, volume: Volume) -> None:
     """Write a volume in the format of the suffix; the file appears whole or not at all."""
-    with _errors_about(path):
-        suffix = _known_suffix(path)
+    suffix = suffix_of(path)
     write = nifti.write if suffix in (".nii.gz", ".nii") else _write_with_simpleitk
     with whole(path) as partial:
         write(partial, volume)
 
 
-def _known_suffix(path: Path) -> str:
-    suffix = next((s for s in SUFFIXES if path.name.endswith(s)), None)
-    if suffix is None:
-        raise InputError("is of no known format", f"Use one of {', '.join(SUFFIXES)}")
-    return suffix
+def suffix_of(path: Path) -> str:
+    """The known suffix that a file's name ends in."""
+    for suffix in SUFFIXES:
+        if path.name.endswith(suffix):
+            return suffix
+    raise InputError(f"{path.name} is of no known format", f"Use one of {', '.join(SUFFIXES)}")
 
 
-def _format(path: Path) -> ModuleType:
-    """The module that reads a file, if there is anything to read."""
-    format_ = FORMATS[_known_suffix(path)]
+def _refuse_absent(path: Path) -> None:
+    """Refuse a file in which there is nothing to read."""
     if not path.is_file():
         raise MissingInputError("is missing")
     if path.stat().st_size == 0:
         raise InputError("is an empty file", "Write or copy it again")
-    return format_
 
 
 @contextlib.contextmanager
@@ -95,7 +97,7 @@ def _errors_about(path: Path) -> Iterator[None]:
 def _write_with_simpleitk(path: Path, volume: Volume) -> None:
     import SimpleITK as sitk
 
-    array = volume.array.astype(np.uint8) if volume.array.dtype == bool else volume.array
+    array = storable(volume.array)
     image = sitk.GetImageFromArray(np.ascontiguousarray(array.T))
     image.SetSpacing(volume.grid.spacing_mm)
     image.SetOrigin(volume.grid.origin_mm)

@@ -18,8 +18,15 @@ from nibabel.wrapstruct import WrapStructError
 
 from segjury.errors import InputError
 from segjury.files.claims import DEFLATE_LIMIT, check_size, numeric, placed, three_dimensions
-from segjury.files.streams import broken_data_in_words, read_exactly, read_values, skip
-from segjury.volume import Grid, Shape, Volume
+from segjury.files.streams import (
+    PIECE_BYTES,
+    broken_data_in_words,
+    read_exactly,
+    read_values,
+    skip,
+)
+from segjury.files.values import storable
+from segjury.volume import Grid, Shape, Volume, flat
 
 GZIP = b"\x1f\x8b"
 NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
@@ -136,21 +143,37 @@ def _zooms(header: Any) -> list[float]:
 
 
 def write(path: Path, volume: Volume) -> None:
-    """Write a volume, compressed where the suffix says so."""
-    grid = volume.grid
-    array = volume.array.astype(np.uint8) if volume.array.dtype == bool else volume.array
+    """Write a volume, compressed where the suffix says so.
+
+    Piece by piece, so that it takes no memory beside the volume's own.
+    """
+    array = storable(volume.array)
+    header = _header_for(volume.grid, array.dtype)
+    voxels = flat(array)
+    step = PIECE_BYTES // array.itemsize
+    with path.open("wb") as file:
+        stream: Any = file
+        compress = path.name.endswith(".gz")
+        if compress:  # without name and time, so that the same voxels make the same file
+            stream = igzip.IGzipFile(filename="", mode="wb", compresslevel=2, fileobj=file, mtime=0)
+        stream.write(bytes(header.binaryblock) + bytes(4))
+        for start in range(0, voxels.size, step):
+            stream.write(np.ascontiguousarray(voxels[start : start + step]).data)
+        if compress:
+            stream.close()
+
+
+def _header_for(grid: Grid, dtype: np.dtype[Any]) -> Any:
     affine = np.eye(4)
     affine[:3, :3] = np.array(grid.direction) * grid.spacing_mm
     affine[:3, 3] = grid.origin_mm
     affine[:2] *= -1
     header: Any = Nifti1Header()
-    header.set_data_dtype(array.dtype)
+    header.set_data_dtype(dtype)
     header.set_data_shape(grid.shape)
     header.set_qform(affine, code="scanner")
     header.set_sform(affine, code="scanner")
     header.set_xyzt_units("mm")
     header["vox_offset"] = 352
     header["magic"] = b"n+1"
-    content = bytes(header.binaryblock) + bytes(4) + array.tobytes(order="F")
-    compress = path.name.endswith(".gz")
-    path.write_bytes(igzip.compress(content, 2, mtime=0) if compress else content)
+    return header

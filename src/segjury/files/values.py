@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.volume import LabelMap, Volume, flat, nonzero_voxels
@@ -17,15 +19,8 @@ def label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
     voxels = nonzero_voxels(volume.array, volume.spans)
     values = flat(volume.array)[voxels]
     if values.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):  # of a NaN
-            rounded = np.rint(values)
-            off = ~(np.abs(values - rounded) <= WHOLE_NUMBER_TOLERANCE)
-        if off.any():
-            raise InputError(
-                f"is not a mask: {off.sum()} voxels are not whole numbers, e.g. {values[off][0]:g}",
-                "Store labels, and resample masks with nearest neighbour",
-            )
-        voxels, values = voxels[rounded != 0], rounded[rounded != 0]
+        values = whole_numbers(values)
+        voxels, values = voxels[values != 0], values[values != 0]
     allowed = np.unique([0, *labels])
     known = np.isin(values, allowed)
     if not known.all():
@@ -37,6 +32,21 @@ def label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
             "Store the mask with the protocol's labels",
         )
     return LabelMap(voxels, values.astype(np.min_scalar_type(allowed[-1])), volume.grid)
+
+
+def whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Labels that may be stored as floats, rounded; refuse what is no whole number."""
+    if values.dtype.kind != "f":
+        return values
+    with np.errstate(invalid="ignore"):  # of a NaN
+        rounded = np.rint(values)
+        off = ~(np.abs(values - rounded) <= WHOLE_NUMBER_TOLERANCE)
+    if off.any():
+        raise InputError(
+            f"is not a mask: {off.sum()} voxels are not whole numbers, e.g. {values[off][0]:g}",
+            "Store labels, and resample masks with nearest neighbour",
+        )
+    return np.asarray(rounded)
 
 
 def probabilities(volume: Volume) -> Volume:
@@ -58,3 +68,8 @@ def probabilities(volume: Volume) -> Volume:
             "Scale the map to probabilities",
         )
     return volume
+
+
+def storable(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in a type that files know."""
+    return array.view(np.uint8) if array.dtype == bool else array

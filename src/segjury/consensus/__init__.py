@@ -1,0 +1,58 @@
+"""What several raters say together: packed patterns, and every consensus as a function of them."""
+
+from segjury.consensus.estimation import MultiLabelStaple, Staple, multilabel_staple, staple
+from segjury.consensus.patterns import (
+    MAX_PATTERNS,
+    Marks,
+    Patterns,
+    RaterPatterns,
+    SeenPatterns,
+    number_patterns,
+    pack,
+    pack_voxels,
+    seen_patterns,
+)
+from segjury.consensus.performance import Performance, performance
+from segjury.consensus.selection import Simple, simple
+from segjury.consensus.votes import (
+    Region,
+    Ties,
+    agreement_region,
+    intersection,
+    leaders,
+    majority,
+    settled,
+    soft_mean,
+    union,
+    votes,
+)
+
+__all__ = [
+    "MAX_PATTERNS",
+    "Marks",
+    "MultiLabelStaple",
+    "Patterns",
+    "Performance",
+    "RaterPatterns",
+    "Region",
+    "SeenPatterns",
+    "Simple",
+    "Staple",
+    "Ties",
+    "agreement_region",
+    "intersection",
+    "leaders",
+    "majority",
+    "multilabel_staple",
+    "number_patterns",
+    "pack",
+    "pack_voxels",
+    "performance",
+    "seen_patterns",
+    "settled",
+    "simple",
+    "soft_mean",
+    "staple",
+    "union",
+    "votes",
+]

@@ -1,0 +1,199 @@
+"""The labels of several raters at each voxel as one number.
+
+K raters with L labels leave at most L^K different decision patterns. Packing them into one small
+integer per voxel turns each consensus (STAPLE, vote, mean, agreement region) and each agreement
+measure into arithmetic on at most L^K counts, so its cost does not grow with the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from segjury.volume import Span, flat, nonzero_spans, nonzero_voxels
+
+MAX_PATTERNS = 2**16
+LABEL_BITS = 32  # of a number that holds a pattern and a label
+
+Marks = tuple[slice | NDArray[np.int64], NDArray[Any]]  # voxels, and their labels
+Patterns: TypeAlias = "RaterPatterns | SeenPatterns"
+
+
+@dataclass(frozen=True)
+class RaterPatterns:
+    """The raters' labels at each voxel as one number, `code = sum_k label_k * n_labels**k`."""
+
+    codes: NDArray[Any]
+    n_raters: int
+    n_labels: int
+    known_spans: tuple[Span, ...] | None = None  # outside which no rater marks anything
+
+    @property
+    def n_codes(self) -> int:
+        """How many different patterns there can be."""
+        return int(self.n_labels**self.n_raters)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """Label of each rater in each pattern, shape (patterns, raters)."""
+        powers = self.n_labels ** np.arange(self.n_raters)
+        return np.arange(self.n_codes)[:, None] // powers % self.n_labels
+
+    @cached_property
+    def voxels(self) -> NDArray[np.int64]:
+        """Flat indices (x fastest) of the voxels that at least one rater labelled."""
+        return nonzero_voxels(self.codes, self.known_spans)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of voxels of each pattern over the whole image."""
+        counts = np.bincount(flat(self.codes)[self.voxels], minlength=self.n_codes)
+        counts[0] = self.codes.size - self.voxels.size
+        return counts
+
+    def marked(self, label: int = 1) -> NDArray[np.bool_]:
+        """Whether each rater gives `label`, shape (patterns, raters)."""
+        marked: NDArray[np.bool_] = self.labels == label
+        return marked
+
+    def image(self, per_pattern: NDArray[Any]) -> NDArray[Any]:
+        """Spread a value per pattern over the voxels."""
+        return flat(per_pattern[flat(self.codes)]).reshape(self.codes.shape, order="F")
+
+
+def pack(masks: ArrayLike, *, n_labels: int = 2) -> RaterPatterns:
+    """Pack the raters' label maps (labels 0 to `n_labels` - 1) into one array of patterns."""
+    arrays = [np.asarray(mask) for mask in np.asarray(masks)]
+    if not arrays:
+        raise ValueError("no rater was given")
+    marks = ((voxels := nonzero_voxels(array), flat(array)[voxels]) for array in arrays)
+    return pack_voxels(marks, arrays[0].shape, n_raters=len(arrays), n_labels=n_labels)
+
+
+def pack_voxels(
+    marks: Iterable[tuple[NDArray[np.int64], NDArray[Any]]],
+    shape: tuple[int, ...],
+    *,
+    n_raters: int,
+    n_labels: int = 2,
+) -> RaterPatterns:
+    """`pack` for raters given by their labelled voxels (flat indices, x fastest) and labels."""
+    if n_labels**n_raters > MAX_PATTERNS:
+        raise ValueError(f"{n_raters} raters with {n_labels} labels are too many to pack")
+    dtype = np.min_scalar_type(n_labels**n_raters - 1)
+    codes = np.zeros(shape, dtype, order="F")
+    first, last = codes.size, 0
+    for rater, (voxels, labels) in enumerate(marks):
+        if labels.size and not 0 <= labels.min() <= labels.max() < n_labels:
+            raise ValueError(f"rater {rater + 1} has labels outside 0 to {n_labels - 1}")
+        flat(codes)[voxels] += (labels.astype(np.int64) * n_labels**rater).astype(dtype)
+        if voxels.size:
+            first, last = min(first, int(voxels[0])), max(last, int(voxels[-1]) + 1)
+    spans = nonzero_spans(flat(codes)[first:last])
+    shifted = tuple((start + first, stop + first) for start, stop in spans)
+    return RaterPatterns(codes, n_raters, n_labels, shifted)
+
+
+@dataclass(frozen=True)
+class SeenPatterns:
+    """The patterns that occur, where raters and labels are too many to number all there can be."""
+
+    labels: NDArray[Any]  # (patterns, raters); in the first one nobody gives any
+    counts: NDArray[np.int64]
+    n_labels: int
+    of_voxel: NDArray[Any]  # which pattern each of the given voxels has
+
+    @property
+    def n_raters(self) -> int:
+        """How many raters there are."""
+        return int(self.labels.shape[1])
+
+    def marked(self, label: int = 1) -> NDArray[np.bool_]:
+        """Whether each rater gives `label`, shape (patterns, raters)."""
+        marked: NDArray[np.bool_] = self.labels == label
+        return marked
+
+    def spread(self, per_pattern: NDArray[Any]) -> NDArray[Any]:
+        """A value per pattern, spread over the given voxels a stretch at a time."""
+        values = np.zeros(self.of_voxel.size, per_pattern.dtype)
+        if per_pattern[0] != 0:
+            values[:] = per_pattern[0]
+        for start, stop in nonzero_spans(self.of_voxel):
+            values[start:stop] = per_pattern[self.of_voxel[start:stop]]
+        return values
+
+
+def seen_patterns(labels: NDArray[Any], *, n_labels: int, voxels_elsewhere: int) -> SeenPatterns:
+    """The different rows of `labels` (voxels, raters), and one for what nobody labels."""
+    voxels = slice(0, labels.shape[0])
+    found = number_patterns([[(voxels, given)] for given in labels.T], labels.shape[0])
+    found.counts[0] += voxels_elsewhere
+    return replace(found, n_labels=n_labels)
+
+
+def number_patterns(raters: Iterable[Iterable[Marks]], n_voxels: int) -> SeenPatterns:
+    """Number the patterns of `n_voxels` voxels as they turn up, one rater after the other.
+
+    A rater comes as parts of memory, no voxel twice, with the labels (below 2^32) there. Between
+    raters only a number per voxel is kept, in as few bytes as it needs. Labels mostly stay the
+    same along a row, so that what is sorted are runs, not voxels.
+    """
+    codes: NDArray[Any] = np.zeros(n_voxels, np.uint8)
+    patterns = np.zeros((1, 0), np.int64)
+    for marks in raters:
+        numbers: dict[int, int] = {}  # of new patterns, by the pattern so far and the label
+        codes = _told_apart(codes, marks, numbers, len(patterns))
+        patterns = _with_rater(patterns, list(numbers))
+    counts = np.zeros(len(patterns), np.int64)
+    counts[0] = n_voxels
+    for start, stop in nonzero_spans(codes):
+        counts += np.bincount(codes[start:stop], minlength=counts.size)
+        counts[0] -= stop - start
+    return SeenPatterns(patterns, counts, int(patterns.max(initial=0)) + 1, codes)
+
+
+def _told_apart(
+    codes: NDArray[Any], marks: Iterable[Marks], numbers: dict[int, int], known: int
+) -> NDArray[Any]:
+    """The codes after one more rater; `numbers` learns the new ones, which follow the known."""
+    for where, labels in marks:
+        keys = codes[where].astype(np.uint64) << LABEL_BITS | labels.astype(np.uint64)
+        runs = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: keys.size])
+        different, of_run = np.unique(keys[runs], return_inverse=True)
+        found = [_number(key, numbers, known) for key in different.tolist()]
+        codes = _holding(codes, known + len(numbers) - 1)
+        lengths = np.diff(runs, append=keys.size)
+        codes[where] = np.repeat(np.array(found, codes.dtype)[of_run], lengths)
+    return codes
+
+
+def _number(key: int, numbers: dict[int, int], known: int) -> int:
+    """The pattern after one more rater: as before where that one gives no label."""
+    before, label = key >> LABEL_BITS, key & (1 << LABEL_BITS) - 1
+    return numbers.setdefault(key, known + len(numbers)) if label else before
+
+
+def _holding(codes: NDArray[Any], most: int) -> NDArray[Any]:
+    """The codes in a type that can hold numbers up to `most`; zeros cost no memory."""
+    dtype = np.min_scalar_type(most)
+    if dtype.itemsize <= codes.dtype.itemsize:
+        return codes
+    wider = np.zeros(codes.size, dtype)
+    for start, stop in nonzero_spans(codes):
+        wider[start:stop] = codes[start:stop]
+    return wider
+
+
+def _with_rater(patterns: NDArray[np.int64], keys: list[int]) -> NDArray[np.int64]:
+    """The patterns with one more rater, and those that he or she makes new."""
+    before = np.array([key >> LABEL_BITS for key in keys], np.int64)
+    labels = np.array([key & (1 << LABEL_BITS) - 1 for key in keys], np.int64)
+    none = np.zeros(len(patterns), np.int64)
+    return np.concatenate(
+        [np.column_stack([patterns, none]), np.column_stack([patterns[before], labels])]
+    )
