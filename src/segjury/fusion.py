@@ -16,7 +16,7 @@ from segjury.consensus.performance import Performance, one_label_each, performan
 from segjury.errors import InputError
 from segjury.files import suffix_of, write_volume
 from segjury.rater_masks import Raters
-from segjury.volume import Floats, Ints, Volume
+from segjury.volume import Floats, Ints
 
 Method = Literal["staple", "majority", "mean", "simple", "intersection", "union"]
 
@@ -148,8 +148,7 @@ def write_fusion(
         if path.resolve() in read:
             raise InputError(f"{path} is one of the masks", "Give another --out")
     for path, per_pattern in images.items():
-        array = raters.patterns.spread(per_pattern).reshape(raters.grid.shape, order="F")
-        write_volume(path, Volume(array, raters.grid))
+        write_volume(path, raters.image(per_pattern))
     return list(images)
 
 

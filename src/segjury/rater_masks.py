@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segjury.consensus import Marks, SeenPatterns, number_patterns
 from segjury.errors import InputError
@@ -37,6 +39,11 @@ class Raters:
         return np.stack(
             [np.bincount(given, counts, n_labels) for given in self.patterns.labels.T]
         ).astype(np.int64)
+
+    def image(self, per_pattern: NDArray[Any]) -> Volume:
+        """A value per pattern as an image."""
+        voxels = self.patterns.spread(per_pattern)
+        return Volume(voxels.reshape(self.grid.shape, order="F"), self.grid)
 
 
 def read_raters(

@@ -1,0 +1,98 @@
+"""The command that simulates raters of a mask."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segjury.cli.benchmark import phantoms
+from segjury.errors import InputError
+
+
+@phantoms.command(
+    "raters",
+    epilog="Example: [cyan]segjury phantom raters mask.nii.gz --raters 5 --disagreement 0.4 "
+    "--out reference/P001[/]",
+)
+def simulate(
+    mask: Annotated[Path, typer.Argument(metavar="MASK", help="The mask that all of them draw.")],
+    out: Annotated[Path, typer.Option(help="Folder for annotation_1.nii.gz, ... and raters.json.")],
+    raters: Annotated[int, typer.Option(min=2, help="Number of raters.")] = 5,
+    disagreement: Annotated[
+        float, typer.Option(help="1 minus the mean pairwise Dice that is wanted.")
+    ] = 0.4,
+    bias: Annotated[
+        str, typer.Option(help="Style: mm that each draws outwards, as 0.5,0,-0.5.")
+    ] = "0",
+    skill: Annotated[
+        str, typer.Option(help="Size of each one's own errors, as 1,1,2: the last errs most.")
+    ] = "1",
+    rho: Annotated[float, typer.Option(help="Size of the errors that all share.")] = 0.5,
+    wavering: Annotated[
+        float, typer.Option(help="How much errors also change the size drawn.")
+    ] = 0.25,
+    missed: Annotated[
+        float, typer.Option(help="Share of the raters who miss a part of a label.")
+    ] = 0.0,
+    grain: Annotated[
+        float | None,
+        typer.Option(help="mm over which errors are alike.", show_default="by the mask's size"),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same files.")] = 0,
+) -> None:
+    """Let simulated raters draw a mask, to test an evaluation before experts are paid.
+
+    How far they stray is chosen such that they disagree as much as is wanted.
+    """
+    from segjury.console import plain_table, progress_bar, say, terminal
+    from segjury.phantoms.mask_raters import Panel
+    from segjury.simulation import REACHED, facts, write_raters
+
+    panel = Panel(
+        _each("bias", bias, raters),
+        _each("skill", skill, raters),
+        rho=rho,
+        wavering=wavering,
+        missed=missed,
+        grain_mm=grain,
+        seed=seed,
+    )
+    with progress_bar() as progress:
+        bar = progress.add_task("drawing", total=1.0)
+        made = write_raters(
+            mask,
+            out,
+            panel,
+            disagreement=disagreement,
+            progress=lambda share: progress.update(bar, completed=share),
+        )
+    table = plain_table("label", "rater", "bias mm", "skill", "volume mm3", "Dice with the mask")
+    for label in made.labels:
+        known = facts(made, label)
+        say(f"label {label}: mean pairwise Dice {made.agreement(label):.3f}")
+        if abs(made.agreement(label) - made.wanted) > REACHED:
+            why = f"label {label}: {made.wanted:.3f} could not be reached on this mask"
+            print(f"warning: {why} with these raters", file=sys.stderr)
+        told = zip(
+            panel.bias_mm, panel.skill, known["volume_mm3"], known["dice_with_mask"], strict=True
+        )
+        for rater, values in enumerate(told, 1):
+            table.add_row(str(label), str(rater), *(f"{value:.4g}" for value in values))
+    terminal().print(table)
+    print(out)
+
+
+def _each(option: str, given: str, raters: int) -> tuple[float, ...]:
+    """A number for each rater; one alone is everybody's."""
+    try:
+        values = tuple(float(text) for text in given.split(","))
+    except ValueError:
+        raise InputError(f"--{option} is '{given}'", "Give numbers with commas") from None
+    if len(values) not in (1, raters):
+        raise InputError(
+            f"--{option} has {len(values)} numbers for {raters} raters", "Give one for each"
+        )
+    return values * raters if len(values) == 1 else values
