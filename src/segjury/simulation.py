@@ -22,6 +22,7 @@ from segjury.phantoms.mask_raters import (
     Sketch,
     drawn_mm,
     part_of,
+    relative,
     sketch,
     smallest_grain_mm,
     thinned,
@@ -31,8 +32,9 @@ from segjury.table import write_text
 from segjury.volume import Box, Grid, LabelMap, Volume, coordinates, flat, nonzero_spans
 
 MOST_SAMPLES = 250_000  # voxels on which the amplitude is found
-CLOSE = 0.002  # to the wanted agreement, when it is found
-REACHED = 0.01  # of the agreement, where it counts as reached
+CLOSE = 0.001  # to the wanted agreement, where bisection ends
+CLOSE_ENOUGH = 0.004  # where no other round is needed
+REACHED = 0.01  # where it counts as reached
 ROUNDS = 4
 FARTHEST = 64  # radii that raters stray at most
 MOST_RATERS = 100
@@ -108,7 +110,7 @@ def simulate(
         off = wanted - np.array([made.agreement(label) for label in labels])
         rounds.append((float(np.abs(off).max()), made))
         progress((number + 1) / ROUNDS)
-        if rounds[-1][0] <= CLOSE:
+        if rounds[-1][0] <= CLOSE_ENOUGH:
             break
         targets = targets + off
     progress(1.0)
@@ -132,7 +134,7 @@ def amplitude_mm(sketches: Sequence[Sketch], agreement: float, *, radius_mm: flo
     for _ in range(30):
         middle = (low + high) / 2
         found = reached(middle)
-        if abs(found - agreement) <= CLOSE / 2:
+        if abs(found - agreement) <= CLOSE:
             return middle
         low, high = (middle, high) if found > agreement else (low, middle)
     return (low + high) / 2
@@ -157,10 +159,7 @@ def _drawing(
     labels = np.zeros(_shape(box), np.uint8, order="F")
     depth = np.zeros(labels.shape, np.float32, order="F")
     for part, amplitude in zip(parts, amplitudes, strict=True):
-        here = tuple(
-            slice(inner.start - outer.start, inner.stop - outer.start)
-            for inner, outer in zip(part.box, box, strict=True)
-        )
+        here = relative(part.box, box)
         drawn = drawn_mm(sketch(part, panel, rater), amplitude)
         deeper = drawn > depth[here]
         labels[here][deeper] = part.label

@@ -12,11 +12,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import ndimage
 
 from segjury.phantoms.fields import Field, smooth_noise, subgrid
 from segjury.phantoms.raters import Mask, miss_part
-from segjury.volume import Box, Grid, LabelMap, bounding_box
+from segjury.volume import Box, Grid, LabelMap, bounding_box, grow
 
 SMALLEST_STRAY_MM = 1e-3  # orders voxels that are equally far from the edge
 SMALLEST_SHARE = 0.1  # of the mask, drawn by whoever hardly sees it
@@ -82,9 +81,17 @@ def part_of(mask: LabelMap, label: int, *, disagreement: float, bias_mm: float) 
     radius = _radius_mm(voxels.size, mask.grid)
     margin = min(2.5 * disagreement, 1.5) * radius + max(bias_mm, 0.0)
     box = _grown(tight, margin, mask.grid)
-    return Part(
-        label, box, subgrid(mask.grid, box), _phi_mm(mask.crop(label, box), mask.grid), radius
+    phi = _phi_mm(mask.crop(label, box), relative(grow(tight, 1, mask.grid.shape), box), mask.grid)
+    return Part(label, box, subgrid(mask.grid, box), phi, radius)
+
+
+def relative(box: Box, to: Box) -> Box:
+    """A box within another one, counted from the start of that."""
+    x, y, z = (
+        slice(side.start - outer.start, side.stop - outer.start)
+        for side, outer in zip(box, to, strict=True)
     )
+    return x, y, z
 
 
 def _radius_mm(voxels: int, grid: Grid) -> float:
@@ -103,16 +110,27 @@ def _grown(box: Box, margin_mm: float, grid: Grid) -> Box:
     return x, y, z
 
 
-def _phi_mm(mask: Mask, grid: Grid) -> Field:
+def _phi_mm(mask: Mask, around: Box, grid: Grid) -> Field:
     """Signed distance to the edge, which is half the smallest step before the nearest voxel.
 
-    The border of the image is no edge: what it cuts goes on beyond.
+    `around` holds all of the mask and what touches it. The border of the image is no edge: what it
+    cuts goes on beyond.
     """
-    inside, outside = (
-        ndimage.distance_transform_edt(side, sampling=grid.spacing_mm) for side in (mask, ~mask)
-    )
-    half = min(grid.spacing_mm) / 2
-    return np.where(mask, inside - half, half - outside).astype(np.float32)
+    half = np.float32(min(grid.spacing_mm) / 2)
+    phi = half - _distance_mm(mask, grid)
+    inside = mask[around]
+    phi[around][inside] = _distance_mm(~inside, grid)[inside] - half
+    return phi
+
+
+def _distance_mm(mask: Mask, grid: Grid) -> Field:
+    """Distance of each voxel outside the mask to the nearest one in it."""
+    import SimpleITK as sitk
+
+    image = sitk.GetImageFromArray(np.ascontiguousarray(mask.T).view(np.uint8))
+    image.SetSpacing(grid.spacing_mm)
+    distance = sitk.SignedMaurerDistanceMap(image, squaredDistance=False, useImageSpacing=True)
+    return np.asarray(sitk.GetArrayFromImage(distance).T, np.float32)
 
 
 def sketch(part: Part, panel: Panel, rater: int) -> Sketch:
@@ -125,7 +143,9 @@ def sketch(part: Part, panel: Panel, rater: int) -> Sketch:
     stray = smooth_noise(part.grid, grain, rng(_OWN, rater))
     stray *= np.float32(panel.skill[rater])
     if panel.rho:
-        stray += np.float32(panel.rho) * smooth_noise(part.grid, grain, rng(_SHARED, 0))
+        shared = smooth_noise(part.grid, grain, rng(_SHARED, 0))
+        shared *= np.float32(panel.rho)
+        stray += shared
     seen, luck = part.phi_mm, rng(_MISSED, rater)
     if luck.random() < panel.missed:
         seen = miss_part(seen, part.grid, share=luck.uniform(*MISSED_SHARE), rng=luck)
@@ -156,11 +176,15 @@ def drawn_mm(sketched: Sketch, amplitude_mm: float) -> Field:
     seen = sketched.seen_mm
     fewest = max(SMALLEST_SHARE * np.count_nonzero(seen > 0), 1)
     # A voxel half inside counts half, so that a shift by less than a voxel shows in the size.
-    filled = np.clip((seen + np.float32(level)) / np.float32(sketched.step_mm) + 0.5, 0, 1)
-    count = min(round(max(float(filled.sum(dtype=float)), fewest)), seen.size - 1)
-    value = seen + np.float32(max(amplitude_mm, SMALLEST_STRAY_MM)) * sketched.stray
-    rank = value.size - 1 - count
-    return np.asarray(value - np.partition(value, rank, axis=None)[rank])
+    value = seen + np.float32(level)
+    value /= np.float32(sketched.step_mm)
+    value += np.float32(0.5)
+    filled = float(np.clip(value, 0, 1, out=value).sum(dtype=float))
+    np.multiply(sketched.stray, np.float32(max(amplitude_mm, SMALLEST_STRAY_MM)), out=value)
+    value += seen
+    highest_left_out = value.size - 1 - min(round(max(filled, fewest)), value.size - 1)
+    value -= np.partition(value, highest_left_out, axis=None)[highest_left_out]
+    return value
 
 
 def thinned(sketched: Sketch, grid: Grid, *, most_voxels: int) -> Sketch:
