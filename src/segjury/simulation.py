@@ -118,7 +118,7 @@ def simulate(
 
 
 def amplitude_mm(sketches: Sequence[Sketch], agreement: float, *, radius_mm: float) -> float:
-    """How far raters must stray for a mean pairwise Dice; 0 or the farthest if none does it."""
+    """How far raters must stray for a mean pairwise Dice; where none does it, for the nearest."""
 
     def reached(amplitude: float) -> float:
         marked = np.stack([flat(drawn_mm(each, amplitude)) > 0 for each in sketches], axis=1)
@@ -126,11 +126,14 @@ def amplitude_mm(sketches: Sequence[Sketch], agreement: float, *, radius_mm: flo
 
     if reached(0.0) <= agreement:
         return 0.0
-    low, high = 0.0, radius_mm / 16
-    while reached(high) > agreement:
-        if high >= FARTHEST * radius_mm:
-            return high
-        low, high = high, 2 * high
+    tried = {radius_mm / 16: reached(radius_mm / 16)}
+    while min(tried.values()) > agreement:
+        if max(tried) >= FARTHEST * radius_mm:
+            return min(tried, key=lambda amplitude: tried[amplitude])
+        farther = 2 * max(tried)
+        tried[farther] = reached(farther)
+    high = max(tried)
+    low = high / 2 if len(tried) > 1 else 0.0
     for _ in range(30):
         middle = (low + high) / 2
         found = reached(middle)
