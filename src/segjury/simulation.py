@@ -28,8 +28,8 @@ from segjury.phantoms.mask_raters import (
     thinned,
     usual_grain_mm,
 )
-from segjury.table import write_text
 from segjury.volume import Box, Grid, LabelMap, Volume, coordinates, flat, nonzero_spans
+from segjury.writing import write_text
 
 MOST_SAMPLES = 250_000  # voxels on which the amplitude is found
 CLOSE = 0.001  # to the wanted agreement, where bisection ends

@@ -1,6 +1,18 @@
-"""The command line: one thin function per command, in the order of `segjury --help`."""
+"""The command line: one thin function per command."""
 
-from segjury.cli import demo, benchmark, simulate, check, evaluate, scores, report, ratings, consensus, masks, data  # noqa: F401, I001  (they add their commands)
+from segjury.cli import (  # noqa: F401  (they add their commands)
+    benchmark,
+    check,
+    consensus,
+    data,
+    demo,
+    evaluate,
+    masks,
+    ratings,
+    report,
+    scores,
+    simulate,
+)
 from segjury.cli.program import app, main
 
 __all__ = ["app", "main"]

@@ -61,7 +61,8 @@ def consensus(
     from segjury.console import progress_bar
     from segjury.files import suffix_of
     from segjury.rater_masks import read_raters
-    from segjury.table import write_csv, write_text
+    from segjury.table import write_csv
+    from segjury.writing import write_text
 
     chosen: fusion.Method = options.choice("method", method, get_args(fusion.Method))
     tie_rule: Ties = options.choice("ties", ties, get_args(Ties))
