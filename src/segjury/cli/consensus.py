@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -68,6 +69,8 @@ def consensus(
     tie_rule: Ties = options.choice("ties", ties, get_args(Ties))
     if soft and chosen not in ("staple", "mean"):
         raise InputError(f"{method} has no --soft", "Use --method mean for the share of the masks")
+    if not math.isfinite(alpha):
+        raise InputError(f"--alpha is {alpha}", "Give a number, as 1.5")
     suffix_of(out)
     with progress_bar() as progress:
         bar = progress.add_task("reading", total=len(masks))
