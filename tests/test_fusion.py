@@ -326,7 +326,7 @@ def test_wrong_options_write_nothing(tmp_path):
         ((*paths, "--out", tmp_path / "out.png"), "out.png is of no known format"),
         ((*paths, "--out", paths[0]), "reader_1.nii.gz is one of the masks"),
         ((*paths, "--method", "simple", "--soft", "--out", tmp_path / "x.nii"), "has no --soft"),
-        ((*paths, "--method", "simple", "--alpha", "nan", "--out", "x.nii"), "--alpha is nan"),
+        ((*paths, "--method", "simple", "--alpha", "inf", "--out", "x.nii"), "--alpha is inf"),
     ):
         with pytest.raises(InputError, match=said):
             app(["consensus", *map(str, arguments)], standalone_mode=False)

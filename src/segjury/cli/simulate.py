@@ -19,7 +19,9 @@ from segjury.errors import InputError
 )
 def simulate(
     mask: Annotated[Path, typer.Argument(metavar="MASK", help="The mask that all of them draw.")],
-    out: Annotated[Path, typer.Option(help="Folder for annotation_1.nii.gz, ... and raters.json.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for annotation_1.nii.gz, ... and raters.json.")
+    ] = Path("raters"),
     raters: Annotated[int, typer.Option(min=2, help="Number of raters.")] = 5,
     disagreement: Annotated[
         float, typer.Option(help="1 minus the mean pairwise Dice that is wanted.")
