@@ -51,14 +51,14 @@ def run(
 
 
 def ahead(
-    work: Callable[[Task], Result], items: Iterable[Task], *, depth: int
+    work: Callable[[Task], Result], items: Iterable[Task], *, depth: int, threads: int = 2
 ) -> Iterator[Future[Result]]:
     """Yield the work on each item in order, with up to `depth` items begun ahead of it.
 
-    For reading files while others are worked on: two more threads, and no more than `depth`
+    For reading files while others are worked on: some more threads, and no more than `depth`
     results waiting in memory.
     """
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         begun: deque[Future[Result]] = deque()
         for item in items:
             begun.append(pool.submit(work, item))

@@ -1,0 +1,135 @@
+"""The responses of an image to several settings, tile by tile.
+
+Kept are the voxels that any setting responds to (about two in five), with each response as a whole
+number of steps of 1/65535: so ten settings need no more memory than two images of floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.errors import InputError
+from segjury.execution import ahead
+from segjury.labelling.frangi import Filter, ridges, tiles
+from segjury.labelling.settings import Setting
+from segjury.volume import Box, Ints, Shape, flat
+
+STEPS = 65535  # of a response of 1
+TILE_VOXELS = 128  # side of a tile
+
+
+@dataclass(frozen=True)
+class TileResponses:
+    """The voxels of a tile that respond: flat indices in the volume, x fastest."""
+
+    voxels: NDArray[np.uint32]
+    steps: NDArray[np.uint16]  # (settings, voxels)
+
+
+@dataclass(frozen=True)
+class Responses:
+    """The responses of a whole volume, in steps of 1/65535; 0 at the voxels that no tile has."""
+
+    shape: Shape
+    settings: tuple[Setting, ...]
+    parts: tuple[TileResponses, ...]
+
+    def counts(self, setting: int) -> Ints:
+        """How many voxels have each number of steps."""
+        counts = np.zeros(STEPS + 1, np.int64)
+        for part in self.parts:
+            counts += np.bincount(part.steps[setting], minlength=STEPS + 1)
+        counts[0] += int(np.prod(self.shape)) - counts.sum()
+        return counts
+
+    def above(self, setting: int, steps: float) -> Ints:
+        """Flat indices of the voxels with more than so many steps."""
+        found = [part.voxels[part.steps[setting] > steps] for part in self.parts]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def image(self, setting: int) -> NDArray[np.float32]:
+        """The response of every voxel, 0 to 1."""
+        image = np.zeros(self.shape, np.float32, order="F")
+        for part in self.parts:
+            flat(image)[part.voxels] = part.steps[setting] / np.float32(STEPS)
+        return image
+
+
+def scaled(image: NDArray[Any], *, brightest_percent: float = 100.0) -> NDArray[np.float32]:
+    """The image with its lowest value at 0 and its highest, or a percentile, at 1.
+
+    Nothing is clipped; an image of one value is 0. Refuses values that are not finite.
+    """
+    if image.ndim != 3 or min(image.shape) < 2:
+        raise InputError(
+            f"has shape {image.shape}", "Give a volume with two voxels and more along each axis"
+        )
+    broken = sum(int((~np.isfinite(image[:, :, z])).sum()) for z in range(image.shape[2]))
+    if broken:
+        raise InputError(f"has {broken} voxels with NaN or infinity", "Replace them, by 0 say")
+    lowest = float(image.min())
+    highest = float(image.max() if brightest_percent == 100 else _percentile(image, brightest_percent))
+    width = highest - lowest
+    if not np.isfinite(width):
+        raise InputError(f"has values from {lowest:g} to {highest:g}", "Scale them down")
+    if width == 0 and float(image.max()) > lowest:
+        raise InputError(
+            f"has its lowest value at its percentile {brightest_percent:g}", "Take a higher one"
+        )
+    out = np.zeros(image.shape, np.float32, order="F")
+    for z in range(image.shape[2] if width else 0):
+        out[:, :, z] = (image[:, :, z].astype(np.float64) - lowest) / width
+    return out
+
+
+def _percentile(image: NDArray[Any], percent: float) -> float:
+    return float(np.percentile(image, percent))
+
+
+def responses(
+    image: NDArray[np.float32],
+    kind: Filter,
+    settings: Sequence[Setting],
+    *,
+    tile: int = TILE_VOXELS,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Responses:
+    """Filter an image once for all settings; the same to the last bit whatever the tiles.
+
+    `progress` hears how many tiles of how many are done.
+    """
+    boxes = tiles((image.shape[0], image.shape[1], image.shape[2]), tile)
+    parts = []
+    for done in ahead(
+        lambda box: _of_tile(image, box, kind, settings), boxes, depth=jobs, threads=jobs
+    ):
+        parts.append(done.result())
+        if progress is not None:
+            progress(len(parts), len(boxes))
+    shape = (image.shape[0], image.shape[1], image.shape[2])
+    return Responses(shape, tuple(settings), tuple(parts))
+
+
+def _of_tile(
+    image: NDArray[np.float32], box: Box, kind: Filter, settings: Sequence[Setting]
+) -> TileResponses:
+    size = [side.stop - side.start for side in box]
+    steps = np.zeros((len(settings), int(np.prod(size))), np.uint16)
+    for number, scale_mm in enumerate(kind.scales_mm):
+        seen = ridges(image, box, scale_mm, kind)
+        for setting, best in zip(settings, steps, strict=True):
+            if number in range(*setting.scales.indices(len(kind.scales_mm))):
+                found = np.rint(seen.vesselness(setting.gamma) * STEPS).astype(np.uint16)
+                best[seen.voxels] = np.maximum(best[seen.voxels], found)
+    kept = np.flatnonzero(steps.any(axis=0))
+    x, y, z = (
+        place + side.start for place, side in zip(np.unravel_index(kept, size), box, strict=True)
+    )
+    voxels = x + image.shape[0] * (y + image.shape[1] * z)
+    return TileResponses(voxels.astype(np.uint32), steps[:, kept])
