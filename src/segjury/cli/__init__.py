@@ -7,6 +7,7 @@ from segjury.cli import (  # noqa: F401  (they add their commands)
     data,
     demo,
     evaluate,
+    labels,
     masks,
     ratings,
     report,

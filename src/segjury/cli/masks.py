@@ -64,7 +64,7 @@ def ensemble(
     rank(scores, bootstrap=0)
 
 
-vessels = family("vessels", "Measure vessels in masks.")
+vessels = family("vessels", "Measure vessels in masks, and label them in images.")
 
 
 @vessels.command("measure", epilog="Example: [cyan]segjury vessels mask.nii.gz --out vessels[/]")

@@ -134,6 +134,14 @@ def shape(given: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def numbers(option: str, given: str) -> tuple[float, ...]:
+    """Numbers with commas between them."""
+    try:
+        return tuple(float(number) for number in given.split(","))
+    except ValueError:
+        raise InputError(f"--{option} is '{given}'", "Give numbers with commas, as 1,2.5") from None
+
+
 def metric(given: str, present: list[str]) -> str:
     """A metric of the table, whatever its capitals."""
     same = [name for name in present if name.lower() == given.lower()]

@@ -10,7 +10,6 @@ image, and only S depends on γ. So one pass over the eigenvalues serves any num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.labelling.hessian import eigenvalues, hessian, is_bright_tube
-from segjury.volume import Box, Floats, Ints, Shape, Triple
+from segjury.volume import Box, Floats, Ints, Triple
 
 Derivatives = Literal["plain", "scale-normalised"]
 _PIECE_VOXELS = 1 << 16  # worked on together, so that they stay in the cache
@@ -92,22 +91,3 @@ def frangi(image: NDArray[Any], kind: Filter, *, gamma: float) -> Floats:
         best = np.maximum(found.reshape(-1)[seen.voxels], seen.vesselness(gamma))
         found.reshape(-1)[seen.voxels] = best
     return found
-
-
-def tiles(shape: Shape, side: int) -> list[Box]:
-    """Boxes with sides of about `side` voxels that fill a volume."""
-    return list(_tiles(shape, side))
-
-
-def _tiles(shape: Shape, side: int) -> Iterator[Box]:
-    x_sides, y_sides, z_sides = (_cut(size, side) for size in shape)
-    for z in z_sides:
-        for y in y_sides:
-            for x in x_sides:
-                yield x, y, z
-
-
-def _cut(size: int, side: int) -> Sequence[slice]:
-    parts = max(1, round(size / side))
-    edges = [size * part // parts for part in range(parts + 1)]
-    return [slice(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]

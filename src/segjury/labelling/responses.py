@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.errors import InputError
 from segjury.execution import ahead
-from segjury.labelling.frangi import Filter, ridges, tiles
+from segjury.labelling.frangi import Filter, ridges
 from segjury.labelling.settings import Setting
 from segjury.volume import Box, Ints, Shape, flat
 
@@ -60,37 +60,6 @@ class Responses:
         return image
 
 
-def scaled(image: NDArray[Any], *, brightest_percent: float = 100.0) -> NDArray[np.float32]:
-    """The image with its lowest value at 0 and its highest, or a percentile, at 1.
-
-    Nothing is clipped; an image of one value is 0. Refuses values that are not finite.
-    """
-    if image.ndim != 3 or min(image.shape) < 2:
-        raise InputError(
-            f"has shape {image.shape}", "Give a volume with two voxels and more along each axis"
-        )
-    broken = sum(int((~np.isfinite(image[:, :, z])).sum()) for z in range(image.shape[2]))
-    if broken:
-        raise InputError(f"has {broken} voxels with NaN or infinity", "Replace them, by 0 say")
-    lowest = float(image.min())
-    highest = float(image.max() if brightest_percent == 100 else _percentile(image, brightest_percent))
-    width = highest - lowest
-    if not np.isfinite(width):
-        raise InputError(f"has values from {lowest:g} to {highest:g}", "Scale them down")
-    if width == 0 and float(image.max()) > lowest:
-        raise InputError(
-            f"has its lowest value at its percentile {brightest_percent:g}", "Take a higher one"
-        )
-    out = np.zeros(image.shape, np.float32, order="F")
-    for z in range(image.shape[2] if width else 0):
-        out[:, :, z] = (image[:, :, z].astype(np.float64) - lowest) / width
-    return out
-
-
-def _percentile(image: NDArray[Any], percent: float) -> float:
-    return float(np.percentile(image, percent))
-
-
 def responses(
     image: NDArray[np.float32],
     kind: Filter,
@@ -104,20 +73,31 @@ def responses(
 
     `progress` hears how many tiles of how many are done.
     """
-    boxes = tiles((image.shape[0], image.shape[1], image.shape[2]), tile)
+    shape = (image.shape[0], image.shape[1], image.shape[2])
+    boxes = tiles(shape, tile)
+    work = partial(_of_tile, image, kind=kind, settings=settings)
     parts = []
-    for done in ahead(
-        lambda box: _of_tile(image, box, kind, settings), boxes, depth=jobs, threads=jobs
-    ):
+    for done in ahead(work, boxes, depth=jobs, threads=jobs):
         parts.append(done.result())
         if progress is not None:
             progress(len(parts), len(boxes))
-    shape = (image.shape[0], image.shape[1], image.shape[2])
     return Responses(shape, tuple(settings), tuple(parts))
 
 
+def tiles(shape: Shape, side: int) -> list[Box]:
+    """Boxes with sides of up to `side` voxels that fill a volume."""
+    x_sides, y_sides, z_sides = (_cut(size, side) for size in shape)
+    return [(x, y, z) for z in z_sides for y in y_sides for x in x_sides]
+
+
+def _cut(size: int, side: int) -> list[slice]:
+    parts = -(-size // side)
+    edges = [size * part // parts for part in range(parts + 1)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
 def _of_tile(
-    image: NDArray[np.float32], box: Box, kind: Filter, settings: Sequence[Setting]
+    image: NDArray[np.float32], box: Box, *, kind: Filter, settings: Sequence[Setting]
 ) -> TileResponses:
     size = [side.stop - side.start for side in box]
     steps = np.zeros((len(settings), int(np.prod(size))), np.uint16)

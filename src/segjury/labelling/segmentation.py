@@ -26,9 +26,7 @@ class Segmentation:
     removed_voxels: int  # in clusters that were too small
 
 
-def segmentation(
-    found: Responses, setting: int, *, smallest_cluster: int = 3
-) -> Segmentation:
+def segmentation(found: Responses, setting: int, *, smallest_cluster: int = 3) -> Segmentation:
     """Threshold the response of a setting.
 
     A response with fewer than three levels has no thresholds, and the mask is empty.

@@ -1,0 +1,107 @@
+"""The command that labels vessels in images."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.masks import vessels
+
+if TYPE_CHECKING:
+    from segjury.labelling.labels import Label
+
+
+@vessels.command(
+    "label", epilog="Example: [cyan]segjury vessels label image.nii.gz --out labels[/]"
+)
+def label(
+    image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image with bright vessels.")],
+    out: Annotated[Path, typer.Option(help="Folder for the masks.")] = Path("vessel-labels"),
+    gamma: Annotated[
+        str, typer.Option(help="Less finds more, of noise too; one label for each.")
+    ] = "0.02,0.01",
+    scales: Annotated[
+        str, typer.Option(help="SDs of the filter: about the radii of vessels.")
+    ] = "1.25,1.75,2.5,3.5",
+    unit: Annotated[str, typer.Option(help="Of the scales: voxels or mm.")] = "voxels",
+    derivatives: Annotated[
+        str, typer.Option(help="plain, as in scikit-image, or scale-normalised, as in the paper.")
+    ] = "plain",
+    alpha: Annotated[float, typer.Option(help="Less lets plates through.")] = 0.5,
+    beta: Annotated[float, typer.Option(help="More lets blobs through.")] = 0.5,
+    brightest: Annotated[
+        float, typer.Option(help="Percentile of the image that counts as brightness 1.")
+    ] = 99.9,
+    smallest_cluster: Annotated[
+        int, typer.Option(min=1, help="Clusters with fewer voxels are removed.")
+    ] = 3,
+    variants: Annotated[int, typer.Option(help="How many other plausible masks.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Of the variants.")] = 0,
+    response: Annotated[
+        bool, typer.Option("--response", help="Also the filter's response, 0 to 1.")
+    ] = False,
+    tile: Annotated[
+        int, typer.Option(min=16, help="Longest side of a tile in voxels: less needs less memory.")
+    ] = 128,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Threads.", show_default="by cores and memory")
+    ] = None,
+) -> None:
+    """Label the vessels of an image: label.nii.gz, and plausible_01.nii.gz, ... beside it.
+
+    Frangi's filter, thresholds by multi-Otsu and hysteresis, as OMELETTE does. The other gammas'
+    are label_gamma_GAMMA.nii.gz; label.json has all parameters, thresholds and counts.
+    """
+    from segjury.console import progress_bar, say
+    from segjury.labelling.frangi import Derivatives
+    from segjury.labelling.labels import Choices, Unit, label_image
+
+    choices = Choices(
+        gammas=options.numbers("gamma", gamma),
+        scales=options.numbers("scales", scales),
+        unit=options.choice("unit", unit, get_args(Unit)),
+        derivatives=options.choice("derivatives", derivatives, get_args(Derivatives)),
+        alpha=alpha,
+        beta=beta,
+        brightest_percent=brightest,
+        smallest_cluster=smallest_cluster,
+        variants=variants,
+        seed=seed,
+    )
+    with progress_bar() as progress:
+        bar = progress.add_task("reading", total=None)
+        labels, notes = label_image(
+            image,
+            out,
+            choices,
+            response=response,
+            tile=tile,
+            jobs=jobs,
+            progress=lambda what, done, of: progress.update(
+                bar, description=what, completed=done, total=of
+            ),
+        )
+    for note in notes:
+        print(f"warning: {note}", file=sys.stderr)
+    _print(labels)
+    say(f"written: {out / 'label.json'}", stderr=True)
+
+
+def _print(labels: list[Label]) -> None:
+    from segjury.console import plain_table, terminal
+
+    table = plain_table("mask", "gamma", "scales in mm", "low", "high", "voxels")
+    for made in labels:
+        table.add_row(
+            made.file,
+            f"{made.setting.gamma:.4g}",
+            f"{made.scales_mm[0]:.3g} to {made.scales_mm[-1]:.3g}",
+            f"{made.low:.3f}",
+            f"{made.high:.3f}",
+            str(made.voxels),
+        )
+    terminal().print(table)
