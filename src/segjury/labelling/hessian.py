@@ -33,8 +33,8 @@ def derivative_kernels(sigma_voxels: float) -> tuple[Floats, Floats, Floats]:
     """A Gaussian and its first and second derivative, times σ^order.
 
     Each is made of two sampled kernels with SD σ/√2: the Gaussian twice, the Gaussian and its
-    slope, the slope twice. Unlike a sampled second derivative this has no error at a scale of one
-    voxel, and it is what scikit-image does.
+    slope, the slope twice, as in scikit-image. At a scale of one voxel the second derivative of x²
+    is too small by half a percent, from 1.5 voxels on by less than 1e-5.
     """
     half = sigma_voxels / math.sqrt(2)
     x = np.arange(-math.ceil(_WIDE * half), math.ceil(_WIDE * half) + 1)
@@ -42,8 +42,8 @@ def derivative_kernels(sigma_voxels: float) -> tuple[Floats, Floats, Floats]:
     smooth /= smooth.sum()
     slope = -x / half**2 * smooth
     made = [np.convolve(smooth, smooth), np.convolve(smooth, slope), np.convolve(slope, slope)]
-    kept = min(reach_voxels(sigma_voxels), made[0].size // 2)
     middle = made[0].size // 2
+    kept = min(reach_voxels(sigma_voxels), middle)
     kernels = []
     for order, kernel in enumerate(made):
         cut = kernel[middle - kept : middle + kept + 1] * sigma_voxels**order
