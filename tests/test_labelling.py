@@ -360,6 +360,22 @@ def test_bad_input_is_refused(image, changed, said, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "out", "said"),
+    [
+        ("label.nii.gz", ".", "label.nii.gz would be written over"),
+        ("image.nii.gz", "image.nii.gz", "image.nii.gz is a file"),
+    ],
+)
+def test_the_image_is_never_written_over(name, out, said, tmp_path):
+    path = tmp_path / name
+    write_volume(path, Volume(np.zeros((4, 4, 4)), Grid((4, 4, 4))))
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=said):
+        label_image(path, tmp_path / out, Choices(variants=0))
+    assert path.read_bytes() == before
+
+
 def test_brightness_is_from_the_lowest_value_to_the_percentile():
     image = np.arange(1000, dtype=np.int16).reshape(10, 10, 10) - 500
     found = brightness(image, percent=90)
@@ -387,7 +403,7 @@ def test_the_command(case, tmp_path):
     mask = read_volume(out / "label.nii.gz").array > 0
     assert response[mask].min() > said["labels"][0]["low"]
     assert response.max() <= 1
-    again = segjury("vessels", "label", path, "--out", out, "--variants", 2)
+    again = segjury("vessels", "label", path, "--out", out, "--variants", 2, "--response")
     assert again.returncode == 2
     assert "has plausible_03.nii.gz, which would not be written now" in again.stderr
     assert "Example" in segjury("vessels", "label", "--help").stdout

@@ -23,15 +23,17 @@ from segjury.labelling.frangi import Derivatives, Filter
 from segjury.labelling.intensity import Brightness, brightness, scaled
 from segjury.labelling.responses import TILE_VOXELS, Responses, responses, tiles
 from segjury.labelling.segmentation import Segmentation, segmentation
-from segjury.labelling.settings import MAX_VARIANTS, Setting, main_settings, plausible_settings
+from segjury.labelling.settings import Setting, main_settings, plausible_settings
 from segjury.table import write_text
 from segjury.volume import Grid, Volume
 
 Unit = Literal["voxels", "mm"]
 Progress = Callable[[str, int, int], None]  # what is done, how many, of how many
 
+ABOUT, RESPONSE = "label.json", "response.nii.gz"
 _FINEST_VOXELS = 0.5  # a Gaussian any narrower falls between the voxels
 _MAX_SCALES = 16
+_MAX_VARIANTS = 99
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Choices:
                 raise InputError(f"--{name} is {value:g}", "Give a number above 0")
         if not 0 < self.brightest_percent <= 100:
             raise InputError(f"--brightest is {self.brightest_percent:g}", "Give a percentage")
-        if not 0 <= self.variants <= MAX_VARIANTS:
-            raise InputError(f"--variants is {self.variants}", f"Ask for 0 to {MAX_VARIANTS}")
+        if not 0 <= self.variants <= _MAX_VARIANTS:
+            raise InputError(f"--variants is {self.variants}", f"Ask for 0 to {_MAX_VARIANTS}")
 
 
 def _check_list(name: str, values: tuple[float, ...]) -> None:
@@ -98,8 +100,9 @@ def label_image(
     """
     tell = progress or (lambda _what, _done, _of: None)
     names = _names(choices)
-    _refuse_others(out, names)
+    _check_folder(path, out, [*names, RESPONSE] if response else names)
     grid, levels, found, kind = _respond(path, choices, tile, jobs, tell)
+    (out / ABOUT).unlink(missing_ok=True)  # of an earlier run, until all is there again
     labels = []
     for number, (name, made) in enumerate(zip(names, _segment(found, choices), strict=True)):
         write_volume(out / name, Volume(made.mask, grid))
@@ -110,9 +113,9 @@ def label_image(
         )
         tell("segmenting", number + 1, len(names))
     if response:
-        write_volume(out / "response.nii.gz", Volume(found.image(0), grid))
+        write_volume(out / RESPONSE, Volume(found.image(0), grid))
     notes = _notes(labels, levels, kind)
-    write_text(_json(path, grid, choices, levels, labels, notes), out / "label.json")
+    write_text(_json(path, grid, choices, levels, labels, notes), out / ABOUT)
     return labels, notes
 
 
@@ -171,21 +174,24 @@ def _segment(found: Responses, choices: Choices) -> Iterator[Segmentation]:
 
 
 def _names(choices: Choices) -> list[str]:
-    others = [f"label_gamma_{gamma:g}.nii.gz" for gamma in choices.gammas[1:]]
+    others = [f"label_gamma_{gamma}.nii.gz" for gamma in choices.gammas[1:]]
     plausible = [f"plausible_{n:02d}.nii.gz" for n in range(1, choices.variants + 1)]
     return ["label.nii.gz", *others, *plausible]
 
 
-def _refuse_others(out: Path, names: list[str]) -> None:
-    """No masks of another run between the new ones."""
-    present = [
-        path.name for form in ("label*", "plausible_*") for path in out.glob(f"{form}.nii.gz")
-    ]
-    others = sorted(set(present) - set(names))
+def _check_folder(image: Path, out: Path, names: list[str]) -> None:
+    """No masks of another run between the new ones, and none in place of the image."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file", "Give a folder as --out")
+    forms = ("label.nii.gz", "label_gamma_*.nii.gz", "plausible_*.nii.gz", RESPONSE)
+    present = sorted(path.name for form in forms for path in out.glob(form))
+    others = [name for name in present if name not in names]
     if others:
         raise InputError(
             f"{out} has {others[0]}, which would not be written now", "Give another --out"
         )
+    if image.resolve() in [(out / name).resolve() for name in names]:
+        raise InputError(f"{image} would be written over", "Give another --out")
 
 
 def _notes(labels: list[Label], levels: Brightness, kind: Filter) -> list[str]:

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segjury.errors import InputError
-
-MAX_VARIANTS = 99
 _GAMMA_UP_TO = 2.0  # times the largest gamma
 _THRESHOLDS = 1.25  # times or by
 
@@ -39,8 +36,6 @@ def plausible_settings(
     logarithms. Half of the settings leave out the finest scale, half the widest, where there are
     three scales and more.
     """
-    if count > MAX_VARIANTS:
-        raise InputError(f"{count} variants are asked for", f"Ask for up to {MAX_VARIANTS}")
     place = [(rng.permutation(count) + rng.random(count)) / max(count, 1) for _ in range(4)]
     lowest, highest = math.log(min(gammas)), math.log(_GAMMA_UP_TO * max(gammas))
     gamma = np.exp(lowest + place[0] * (highest - lowest))
