@@ -24,8 +24,8 @@ from segjury.labelling.intensity import Brightness, brightness, scaled
 from segjury.labelling.responses import TILE_VOXELS, Responses, responses, tiles
 from segjury.labelling.segmentation import Segmentation, segmentation
 from segjury.labelling.settings import Setting, main_settings, plausible_settings
-from segjury.table import write_text
 from segjury.volume import Grid, Volume
+from segjury.writing import write_text
 
 Unit = Literal["voxels", "mm"]
 Progress = Callable[[str, int, int], None]  # what is done, how many, of how many
