@@ -247,6 +247,9 @@ FILES = {
     "npz without what it lists": (
         "npz", patched(NPZ, b"PK\x01\x02", 42, b"\x09"), "points to nothing",
     ),
+    "npz that points out of itself": (
+        "npz", patched(NPZ, b"PK\x01\x02", 42, b"\xff\xff\xff\x7f"), "points to nothing",
+    ),
     "npz with an endless directory": (
         "npz", patched(NPZ, b"PK\x05\x06", 12, b"\xff\xff\xff\x7f"), "cannot be read",
     ),

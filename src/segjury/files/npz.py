@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 import struct
 import zipfile
@@ -121,10 +122,13 @@ def _read_channel(file: BinaryIO, member: zipfile.ZipInfo, channel: int, grid: G
 
 
 def _go_to_data(file: BinaryIO, member: zipfile.ZipInfo) -> None:
+    nothing = InputError("cannot be read (its directory points to nothing)", "Export it again")
+    if not 0 <= member.header_offset < os.fstat(file.fileno()).st_size:
+        raise nothing
     file.seek(member.header_offset)
     magic, name, extra = LOCAL_HEADER.unpack(read_exactly(file, LOCAL_HEADER.size))
     if magic != b"PK\x03\x04":
-        raise InputError("cannot be read (its directory points to nothing)", "Export it again")
+        raise nothing
     file.seek(name + extra, io.SEEK_CUR)
 
 
