@@ -478,6 +478,18 @@ def test_a_mask_of_another_threshold_is_no_contradiction(bench):
     assert checked(folder).problems == []
 
 
+def test_labels_that_do_not_count_may_reach_the_border(bench):
+    folder = bench(PDACVI)
+
+    def with_pancreas(mask):
+        mask[0] = 2
+        return mask
+
+    change(r(folder), "annotation_2", with_pancreas)
+    found = check(load_protocol(PDACVI), reference=folder / "reference").problems
+    assert [problem.kind for problem in found] == []
+
+
 def test_marks_that_usually_reach_the_border_are_no_problem(bench):
     folder = bench(VESSELS)
     for case in CASES[:2]:

@@ -49,7 +49,8 @@ def _at_border(facts: Mapping[str, ReferenceFacts]) -> Iterator[Problem]:
         return
     for case, raters in touching.items():
         sides = sorted({side for reached in raters.values() for side in reached})
-        message = f"{shortened(list(raters))} reach the border of the image ({', '.join(sides)})"
+        reach = "reaches" if len(raters) == 1 else "reach"
+        message = f"{shortened(list(raters))} {reach} the border of the image ({', '.join(sides)})"
         yield warning("touches-border", message, "Check that nothing is cut off", case=case)
 
 

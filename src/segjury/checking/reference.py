@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segjury import files
 from segjury.checking.companions import check_consensus, check_image, check_structures
@@ -18,7 +19,7 @@ from segjury.consensus import RaterPatterns, pack_voxels
 from segjury.errors import InputError
 from segjury.loading import numbered, reference_inputs
 from segjury.protocols import Protocol
-from segjury.volume import Grid, LabelMap, bounding_box
+from segjury.volume import Grid, LabelMap, Shape, bounding_box
 
 LEAST_SPACING_MM, MOST_SPACING_MM = 0.01, 50.0
 MOST_ANISOTROPY = 20.0
@@ -75,7 +76,11 @@ def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
     facts = ReferenceFacts(
         digest=_digest_of_all(protocol, masks),
         volumes_cm3=_volumes_cm3(form.labels, masks),
-        at_border={stem: sides for stem, mask in masks.items() if (sides := _sides(mask))},
+        at_border={
+            stem: sides
+            for stem, mask in masks.items()
+            if (sides := _sides(numbered(mask, form.labels)[0], mask.grid.shape))
+        },
         has_image=has_image,
         has_consensus=has_consensus,
     )
@@ -153,13 +158,13 @@ def _volumes_cm3(labels: Mapping[str, int], masks: Mapping[str, LabelMap]) -> di
     return volumes
 
 
-def _sides(mask: LabelMap) -> tuple[str, ...]:
-    """The sides of the image that a mask reaches; a flat image has none across."""
-    box = bounding_box(mask.voxels, mask.grid.shape)
+def _sides(voxels: NDArray[np.int64], shape: Shape) -> tuple[str, ...]:
+    """The sides of the image that voxels reach; a flat image has none across."""
+    box = bounding_box(voxels, shape)
     if box is None:
         return ()
     sides = []
-    for axis, side, size in zip("xyz", box, mask.grid.shape, strict=True):
+    for axis, side, size in zip("xyz", box, shape, strict=True):
         if size > 2:
             sides += [f"first {axis}"] * (side.start == 0) + [f"last {axis}"] * (side.stop == size)
     return tuple(sides)

@@ -18,8 +18,21 @@ INTERRUPTED = 130
 TERMINATED = 143
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+ORDER = (  # in which somebody new meets them
+    *("demo", "protocols", "phantom", "check", "curate", "split", "raters", "consensus"),
+    *("evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings", "vessels"),
+)
+
+
+class _Program(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The commands in their order."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
 app = typer.Typer(
     name="segjury",
+    cls=_Program,
     help="Score, rank and report segmentation benchmarks in which experts disagree.",
     no_args_is_help=True,
     add_completion=False,
