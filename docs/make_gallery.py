@@ -25,8 +25,16 @@ from segjury.figures.telling_cases import telling_cases
 from segjury.pictures import PICTURES, case_images
 from segjury.protocols import Protocol
 from segjury.ranking import Rules
+from segjury.raters import analyze_raters, write_raters
 from segjury.report.paper import browser
-from segjury.table import read_calibration, read_cases, read_details, read_run, read_scores
+from segjury.table import (
+    read_calibration,
+    read_cases,
+    read_ceiling,
+    read_details,
+    read_run,
+    read_scores,
+)
 
 DOCS = Path(__file__).parent
 SCREEN = (1280, 2260)
@@ -38,8 +46,10 @@ SECTIONS = {
     "relations": "Which scores and methods are alike",
     "cases": "Cases",
     "raters": "Raters",
+    "ceiling": "Methods and raters",
     "maps": "Probabilities, volumes, contact",
 }
+RATERS = "segjury raters curvas-pdacvi-2025 --reference demo/reference --out demo/raters"
 INTRODUCTION = """# Gallery
 
 Every figure that `segjury report` makes, drawn from the synthetic benchmark of `make demo`: ten
@@ -59,7 +69,16 @@ def study_of_run(results: Path) -> Study:
         details=read_details(results),
         cases=read_cases(results),
         calibration=read_calibration(results),
+        ceiling=read_ceiling(results),
     )
+
+
+def write_ceiling(results: Path) -> None:
+    """What the raters of the demo score, beside its scores."""
+    run = read_run(results)
+    assert run is not None, "the demo has a run"  # noqa: S101
+    study = analyze_raters(run["protocol"]["name"], reference=results / "reference")
+    write_raters(study, results / "raters")
 
 
 def figures(study: Study, section: str) -> Iterator[tuple[str, str, Illustration]]:
@@ -69,6 +88,8 @@ def figures(study: Study, section: str) -> Iterator[tuple[str, str, Illustration
         if subjects:
             words = "".join(f" --{part} '{text}'" for part, text in subjects[0].items())
             command = f"segjury figure {name} demo/scores.csv{words} --out {name}.svg"
+            if section == "ceiling":
+                command = f"{RATERS}\n{command}"
             yield name, command, kind.illustrate(study, subjects[0])
 
 
@@ -120,6 +141,7 @@ def screenshot(page: Path, target: Path) -> None:
 
 def main(results: Path) -> None:
     """Write `gallery.md`, its pictures, and `report.png`."""
+    write_ceiling(results)
     study = study_of_run(results)
     (DOCS / "gallery").mkdir(exist_ok=True)
     parts = [INTRODUCTION]

@@ -13,14 +13,18 @@ from pydantic import ValidationError
 from segjury.errors import InputError
 from segjury.figures.catalogue import KINDS
 from segjury.figures.illustration import Illustration
-from segjury.figures.save import Format, figure_bytes, write_whole
+from segjury.figures.rater_agreement import agreement_matrices
+from segjury.figures.rater_profiles import rater_profiles
+from segjury.figures.save import Format, figure_bytes, free_slug, save_figure, write_whole
 from segjury.figures.study import Study
 from segjury.figures.telling_cases import telling_cases
 from segjury.pictures import PICTURES, case_images, report_pictures
 from segjury.protocols import Protocol
+from segjury.raters import RaterStudy
 from segjury.report import ReportFormat, Written, make_report, write_report
 from segjury.table import read_run, run_folder, scores_file, write_csv
 
+RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
 FIGURE_FORMATS = (*get_args(Format), "csv")
 WHERE = "Say where they are: --reference, --predictions"
 
@@ -128,6 +132,18 @@ def write_illustration(drawn: Illustration, out: Path) -> None:
         raise InputError(f"the figure {drawn.name} has no numbers", "Write it as .svg or .png")
     else:
         write_csv(drawn.data, out)
+
+
+def write_rater_figures(study: RaterStudy, folder: Path) -> list[Path]:
+    """Draw an analysis of raters, as SVG and PNG."""
+    found = agreement_matrices(study.agreement)
+    found += rater_profiles(study.raters, study.rater_measures, level=study.settings.level)
+    taken: set[str] = set()
+    written = (
+        save_figure(each.figure, folder, free_slug(each.name, taken), RATER_FORMATS)
+        for each in found
+    )
+    return [path for paths in written for path in paths.values()]
 
 
 def _pictures(

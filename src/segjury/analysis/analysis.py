@@ -26,12 +26,10 @@ from segjury.statistics.correlation import (
     correlations,
 )
 from segjury.statistics.failures import FailureTable, failure_table, paper_rules, parse_rule
-from segjury.statistics.intervals import MeanInterval, mean_interval
-from segjury.statistics.intervals import Method as IntervalMethod
+from segjury.statistics.intervals import MeanInterval, mean_interval, usual_method
 from segjury.statistics.signatures import HardCases, hard_cases, signatures
 from segjury.volume import Floats
 
-FEW_CASES = 20  # up to here Student's interval covers better than the bootstrap's (docs)
 CORRELATIONS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
 
 
@@ -215,7 +213,7 @@ def _means(panel: Panel, settings: Settings, rng: np.random.Generator) -> dict[i
     for inside in np.unique(panel.defined, axis=0):
         at = np.flatnonzero((panel.defined == inside).all(axis=1))
         values = panel.values[at][:, inside].transpose(1, 0, 2)
-        method: IntervalMethod = "t" if len(values) <= FEW_CASES else "bca"
+        method = usual_method(len(values))
         means = mean_interval(values, level=settings.level, method=method, rng=rng)
         for n, k in enumerate(at):
             found[int(k)] = replace(

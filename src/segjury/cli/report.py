@@ -23,6 +23,13 @@ ReferenceOption = Annotated[
 PredictionsOption = Annotated[
     Path | None, typer.Option(help="Methods, for pictures.", show_default="as in run.json")
 ]
+RatersOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder that segjury raters wrote, for the human ceiling.",
+        show_default="raters beside SCORES, if there",
+    ),
+]
 BaselineOption = Annotated[
     list[str] | None,
     typer.Option(help="A method that the others are compared with; may be given again."),
@@ -58,6 +65,7 @@ def report(
     seed: options.SeedOption = 0,
     reference: ReferenceOption = None,
     predictions: PredictionsOption = None,
+    raters: RatersOption = None,
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
@@ -76,6 +84,7 @@ def report(
             missing=missing,
             columns=columns,
             matrix=matrix,
+            raters=raters,
             samples=bootstrap,
             seed=seed,
             baselines=tuple(dict.fromkeys(baseline or ())),
@@ -125,6 +134,7 @@ def figure(
     seed: options.SeedOption = 0,
     reference: ReferenceOption = None,
     predictions: PredictionsOption = None,
+    raters: RatersOption = None,
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
     from segjury.console import print_kinds, terminal
@@ -152,6 +162,7 @@ def figure(
             missing=missing,
             columns=columns,
             matrix=matrix,
+            raters=raters,
             samples=bootstrap,
             seed=seed,
         )

@@ -60,12 +60,13 @@ def study_from(
     missing: str,
     columns: str,
     matrix: str | None,
+    raters: Path | None = None,
     **settings: Any,
 ) -> Study:
     """A table with the rules of its ranking and what a run wrote beside it."""
     from segjury.analysis import Settings
     from segjury.figures.study import Study, completed
-    from segjury.table import read_calibration, read_cases, read_details
+    from segjury.table import read_calibration, read_cases, read_ceiling, read_details
 
     table = table_of(scores, columns, matrix, None)
     return Study(
@@ -76,4 +77,5 @@ def study_from(
         details=read_details(scores, columns=options.pairs("columns", columns), matrix=matrix),
         cases=read_cases(scores),
         calibration=read_calibration(scores),
+        ceiling=read_ceiling(scores, raters),
     )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap
 
+from segjury.figures.notation import number
 from segjury.figures.style import INK, NOTHING
 from segjury.volume import Floats
 
 MANY_CELLS = 600  # beyond, cells are pixels in vector files too
 SMALLEST_TEXT = 4.0  # points
+TWO_LINES_IN = 0.28  # smaller cells have no room for the SD below the mean
 
 
 def draw_cells(
@@ -63,6 +67,30 @@ def draw_cells(
                 parse_math=False,
                 in_layout=False,  # it lies within its cell, and measuring it takes time
             )
+    return mesh
+
+
+def draw_means(
+    axes: Axes,
+    mean: Floats,
+    sd: Floats,
+    colours: Colormap,
+    limits: tuple[float, float],
+    *,
+    digits: int,
+    roomy: bool,
+    label: str,
+) -> QuadMesh:
+    """A matrix of means in large type, the SD below each where the cells are `roomy`."""
+    mesh = draw_cells(axes, mean, colours, limits, label=label)
+    for row, column in np.argwhere(np.isfinite(mean)):
+        value, spread = float(mean[row, column]), float(sd[row, column])
+        below = roomy and math.isfinite(spread)
+        look: dict[str, Any] = {"ha": "center", "va": "center", "color": ink_on(mesh, value)}
+        y, size = row - 0.11 * below, 8.0 if roomy else 5.5
+        axes.text(column, y, number(value, digits), fontsize=size, **look)
+        if below:
+            axes.text(column, row + 0.26, f"±{number(spread, digits)}", fontsize=5.5, **look)
     return mesh
 
 

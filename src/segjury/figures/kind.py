@@ -19,7 +19,9 @@ from segjury.figures.style import plain
 # What a figure is of: {"score": "dsc"}, {"case": "P001", "method": "A"}, nothing for the table
 Subject = Mapping[str, str]
 
-Section = Literal["ranks", "tests", "choices", "spread", "relations", "cases", "raters", "maps"]
+Section = Literal[
+    "ranks", "tests", "choices", "spread", "relations", "cases", "raters", "ceiling", "maps"
+]
 
 
 @dataclass(frozen=True)

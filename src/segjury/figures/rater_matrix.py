@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from segjury.analysis.agreement import CONSENSUS, WHOLE, rater_dice
 from segjury.errors import InputError
-from segjury.figures.cells import draw_cells, ink_on
+from segjury.figures.cells import TWO_LINES_IN, draw_means
 from segjury.figures.frame import finished, sheet
 from segjury.figures.kind import Kind, Subject
 from segjury.figures.notation import number
@@ -28,7 +28,6 @@ _NAMES_IN = 0.7
 _MARGIN = 1.3  # cells
 _FRAME_IN = 0.72
 _ALIKE = 0.05
-_TWO_LINES_IN = 0.28  # smaller cells have no room for the SD
 
 
 def raters(scores: Scores, structure: str = WHOLE) -> Figure:
@@ -65,16 +64,16 @@ def _draw(
     """Cells with the mean in large type and the SD below it."""
     mean, sd = (_matrix(data, rows, columns, of) for of in ("mean", "sd"))
     palest = max(0.0, math.floor(10 * data["mean"].min() - 1) / 10)
-    mesh = draw_cells(axes, mean, SEQUENTIAL, (palest, 1.0), label=label)
-    roomy, digits = cell_in >= _TWO_LINES_IN, _digits(data)
-    for row, column in np.argwhere(np.isfinite(mean)):
-        value, spread = float(mean[row, column]), float(sd[row, column])
-        below = roomy and math.isfinite(spread)
-        look: dict[str, Any] = {"ha": "center", "va": "center", "color": ink_on(mesh, value)}
-        y, size = row - 0.11 * below, 8.0 if roomy else 5.5
-        axes.text(column, y, number(value, digits), fontsize=size, **look)
-        if below:
-            axes.text(column, row + 0.26, f"±{number(spread, digits)}", fontsize=5.5, **look)
+    draw_means(
+        axes,
+        mean,
+        sd,
+        SEQUENTIAL,
+        (palest, 1.0),
+        digits=_digits(data),
+        roomy=cell_in >= TWO_LINES_IN,
+        label=label,
+    )
 
 
 def _digits(data: pd.DataFrame) -> int:

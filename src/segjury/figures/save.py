@@ -93,6 +93,16 @@ def write_whole(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
 
 
+def free_slug(text: str, taken: set[str]) -> str:
+    """A file name from any text, numbered where it is taken; it is taken from then on."""
+    stem = free = slug(text)
+    number = 2
+    while free in taken:
+        free, number = f"{stem}-{number}", number + 1
+    taken.add(free)
+    return free
+
+
 def slug(text: str) -> str:
     """A file name from any text: small letters, digits and hyphens, at most 80 of them."""
     folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()

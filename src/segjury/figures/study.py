@@ -9,6 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from segjury.analysis import Analysis, Settings, analyze
+from segjury.analysis.ceiling import ScoreCeiling, score_ceiling
 from segjury.analysis.tables import ALL
 from segjury.errors import InputError
 from segjury.figures.columns import Column, columns, score_key
@@ -25,8 +26,9 @@ class Study:
     """A long table of scores, the rules of its ranking, and what a run wrote beside it.
 
     `details` is what the scores were made from, `cases` what is known of the cases, `calibration`
-    the voxels per confidence bin; figures that need them are left out where they are not there.
-    The analysis is made when first needed, so that all figures of a study share it.
+    the voxels per confidence bin, `ceiling` what raters score as methods; figures that need them
+    are left out where they are not there. The analysis is made when first needed, so that all
+    figures of a study share it.
     """
 
     scores: pd.DataFrame
@@ -36,6 +38,7 @@ class Study:
     details: pd.DataFrame | None = None
     cases: pd.DataFrame | None = None
     calibration: pd.DataFrame | None = None
+    ceiling: pd.DataFrame | None = None
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -110,6 +113,38 @@ class Study:
             & (table["structure"] == about.structure)
             & (table["reading"] == self.reading)
         ]
+
+    @cached_property
+    def ceilings(self) -> dict[str, ScoreCeiling]:
+        """Methods against the raters in each score of the reading that both have, ranked first."""
+        if self.ceiling is None:
+            return {}
+        raters = self.ceiling[self.ceiling["reading"] == self.reading]
+        found = {}
+        for about in (each for each in (*self.ranked, *self.beside) if each.direction):
+            own = raters[
+                (raters["metric"] == about.metric) & (raters["structure"] == about.structure)
+            ]
+            beside = score_ceiling(
+                self._by_case(about.key),
+                own.pivot(index="case", columns="method", values="value"),
+                higher=about.direction == "higher",
+                aggregate=self.rules.ranking.aggregate,
+                settings=self.settings,
+            )
+            if beside is not None:
+                found[about.key] = beside
+        return found
+
+    def _by_case(self, score: str) -> pd.DataFrame:
+        """The values of a score, a row per case and a column per method, as they are ranked."""
+        panel = self.analysis.panel
+        if score in panel.keys:
+            values = panel.values[panel.keys.index(score)]
+            return pd.DataFrame(values, index=list(panel.cases), columns=list(panel.methods))
+        rows = self.rows(score)
+        table = rows.pivot(index="case", columns="method", values="value")
+        return table.reindex(columns=list(panel.methods))
 
 
 Scores = pd.DataFrame | Study  # what a figure takes: any table, or one analysed already

@@ -17,6 +17,7 @@ from segjury.figures.study import Study
 from segjury.figures.style import plain
 from segjury.protocols.ranking import in_words
 from segjury.ranking import Rules, cohorts, notes
+from segjury.report.ceiling import CeilingTable, ceiling_table, on_ceiling
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Breakdown, Comparison, board, breakdowns, comparison
@@ -45,6 +46,7 @@ class Content:
     ranked: tuple[Column, ...]
     beside: tuple[Column, ...]
     breakdowns: tuple[Breakdown, ...]
+    ceiling: CeilingTable | None
     gaps: tuple[Gap, ...]
     said: dict[str, tuple[str, ...]]
 
@@ -88,6 +90,7 @@ def content(study: Study) -> Content:
         ranked=study.ranked,
         beside=study.beside,
         breakdowns=breakdowns(scores, main.board, study.rules.ranking.aggregate, study.directions),
+        ceiling=ceiling_table(study) if cases else None,
         gaps=tuple(gaps(scores)),
         said=_said(study) if cases else {},
     )
@@ -172,6 +175,7 @@ def _said(study: Study) -> dict[str, tuple[str, ...]]:
         "choices": on_choices(analysis) if several else (),
         "cases": on_hard_cases(analysis),
         "raters": on_raters(analysis),
+        "ceiling": on_ceiling(study),
     }
     return {name: tuple(map(plain, sentences)) for name, sentences in found.items()}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from segjury.figures.style import plain
 from segjury.markdown import escaped, markdown_table
+from segjury.report.ceiling import CeilingTable
 from segjury.report.content import facts
 from segjury.report.gaps import LISTED
 from segjury.report.tables import Board, Breakdown
@@ -23,6 +24,7 @@ SECTIONS = {
     "cases": "Cases",
     "pictures": "Pictures of cases",
     "raters": "How far do the raters agree?",
+    "ceiling": "Methods and raters",
     "maps": "Probabilities, volumes, contact",
 }
 
@@ -55,6 +57,8 @@ def _section(report: Report, section: str, title: str) -> Iterator[str]:
         return
     yield from (f"## {title}", "")
     yield from _list(said)
+    if section == "ceiling" and report.content.ceiling:
+        yield from _ceiling(report.content.ceiling)
     for family in families:
         for plate in family.plates:
             yield f"![{escaped(plate.alt)}](figures/{plate.name}.png)"
@@ -85,6 +89,20 @@ def _board(board: Board) -> Iterator[str]:
 def _breakdown(breakdown: Breakdown) -> Iterator[str]:
     rows = [[structure, *(value for value, _best in cells)] for structure, cells in breakdown.rows]
     yield from _table(breakdown.caption, ["structure", *breakdown.methods], rows)
+
+
+def _ceiling(table: CeilingTable) -> Iterator[str]:
+    rows = [
+        [
+            row.column.full_title,
+            f"{row.raters} ({row.span})",
+            *(f"{cell.value}, {cell.words}, {cell.difference}" for cell in row.cells),
+            str(row.cases),
+        ]
+        for row in table.rows
+    ]
+    head = ["score", "raters", *table.methods, "cases"]
+    yield from _table(table.caption, head, rows)
 
 
 def _gaps(report: Report) -> Iterator[str]:

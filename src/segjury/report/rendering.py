@@ -13,7 +13,7 @@ from segjury import execution
 from segjury.figures.catalogue import KINDS
 from segjury.figures.illustration import Illustration
 from segjury.figures.kind import Section, Subject
-from segjury.figures.save import FORMATS, Format, figure_bytes, slug
+from segjury.figures.save import FORMATS, Format, figure_bytes, free_slug, slug
 from segjury.figures.study import Study
 from segjury.figures.style import plain
 from segjury.table import quoting
@@ -119,12 +119,7 @@ def _with_file_names(families: Sequence[Family]) -> tuple[Family, ...]:
     taken: set[str] = set()
 
     def named(plate: Plate) -> Plate:
-        stem = free = slug(plate.name)
-        number = 2
-        while free in taken:
-            free, number = f"{stem}-{number}", number + 1
-        taken.add(free)
-        return replace(plate, name=free)
+        return replace(plate, name=free_slug(plate.name, taken))
 
     return tuple(replace(f, plates=tuple(map(named, f.plates))) for f in families)
 
