@@ -15,7 +15,7 @@ import pytest
 
 PROTOCOL = "curvas-pdacvi-2025"
 COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report", "figure")
-COMMANDS += ("analyze", "ratings", "consensus", "ensemble", "vessels", "split", "curate")
+COMMANDS += ("analyze", "ratings", "consensus", "ensemble", "vessels", "split", "curate", "raters")
 
 
 def segjury(*arguments, **options):

@@ -20,6 +20,7 @@ from segjury.judging import (
     REFERENCE,
     Scored,
     metric_readings,
+    our_fault,
     penalty_rows,
     score,
 )
@@ -111,7 +112,7 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
     try:
         reference = load_reference(task.protocol, task.reference / task.case)
     except Exception as error:  # a fault of ours must not stop the other cases
-        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else _our_fault(error)
+        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else our_fault(error)
         unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
         for method in methods:
             yield Result(method, task.case, unscored, problem=fault)
@@ -137,14 +138,10 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
             cost = penalty_rows(task.protocol, task.readings, reference, status, problem)
             found = Scored(tuple(cost))
         except Exception as error:  # nor the other methods, nor punish this one
-            problem = _our_fault(error)
+            problem = our_fault(error)
             cost = penalty_rows(task.protocol, task.readings, None, "failed", problem)
             found = Scored(tuple(cost))
         yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
-
-
-def _our_fault(error: Exception) -> str:
-    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"
 
 
 def _inputs(task: CaseTask, method: str) -> list[Path]:

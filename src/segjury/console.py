@@ -109,6 +109,14 @@ def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     terminal().print(table)
 
 
+def print_matrix(cells: Mapping[str, Mapping[str, str]]) -> None:
+    """A line for each row of a matrix, its columns in the order of the rows."""
+    table = plain_table("", *cells)
+    for name, row in cells.items():
+        table.add_row(Text(name), *(Text(row.get(column, "")) for column in cells))
+    terminal().print(table)
+
+
 def print_placing(placing: Placing, cohort: str | None) -> None:
     """A leaderboard: notes, the order and how sure it is, then value and rank per metric."""
     first, others = placing.board, placing.others

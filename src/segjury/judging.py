@@ -175,3 +175,8 @@ def no_gain_by_absence(protocol: Protocol, results: Sequence[Result]) -> list[Re
         replace(result, rows=tuple(settled(result.case, row) for row in result.rows))
         for result in results
     ]
+
+
+def our_fault(error: Exception) -> str:
+    """What to say of an error that nobody's files are to blame for."""
+    return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"

@@ -38,6 +38,7 @@ __all__ = [
     "group_columns",
     "read_calibration",
     "read_cases",
+    "read_ceiling",
     "read_details",
     "read_run",
     "read_scores",
@@ -61,6 +62,7 @@ BIN_COLUMNS = (
     "confidence",
 )
 HITS = re.compile(r"hits_\d+")
+CEILING = "ceiling.csv"
 MOST_COLUMNS = 10_000
 LONGEST_ROW_BYTES = 1 << 24
 _SEPARATORS = ",;\t|"
@@ -195,6 +197,23 @@ def read_table(path: Path) -> pd.DataFrame:
     if len(twice):
         raise InputError(f"{path.name} has two columns '{twice[0]}'", "Rename one of them")
     return table
+
+
+def read_ceiling(path: Path, folder: Path | None = None) -> pd.DataFrame | None:
+    """The scores that raters get as methods, from a folder that `segjury raters` wrote.
+
+    Unless told, it is looked for beside a table of scores, in `raters` or in its own folder.
+    """
+    if folder is not None:
+        file = folder / CEILING if folder.is_dir() else folder
+        if not file.is_file():
+            todo = f"Give the folder of segjury raters; of one rater it has no {CEILING}"
+            raise MissingInputError(f"there is no {file}", todo)
+        return read_scores(file)
+    beside = path if path.is_dir() else path.parent
+    found = (file for file in (beside / "raters" / CEILING, beside / CEILING) if file.is_file())
+    file_found = next(found, None)
+    return None if file_found is None else read_scores(file_found)
 
 
 def _measured(cells: pd.Series[Any]) -> Any:

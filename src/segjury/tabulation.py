@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,23 +46,13 @@ def tabulate(
     """The tables of a run; `known` is what the table of cases says, `about` goes to `run.json`."""
     import pandas as pd
 
-    from segjury.table import COLUMNS, DETAIL_COLUMNS
+    from segjury.table import DETAIL_COLUMNS
 
     facts: dict[str, dict[str, float]] = {}
     for result in results:
         facts[result.case] = result.facts or facts.get(result.case, {})
-    columns = protocol.cases.columns if known else ()
-    groups = {case: {column: known[case][column] for column in columns} for case in facts}
-    cohort = {case: _cohorts(protocol, facts[case], groups[case]) for case in facts}
-    scores = pd.DataFrame(
-        [
-            {"method": r.method, "case": r.case, **asdict(row), "cohort": cohort[r.case]}
-            | groups[r.case]
-            for r in results
-            for row in r.rows
-        ],
-        columns=[*COLUMNS, *columns],
-    )
+    cohort = case_cohorts(protocol, facts, known)
+    scores = score_table(protocol, results, known, cohort)
     details = pd.DataFrame(
         [{"method": r.method, "case": r.case, **asdict(d)} for r in results for d in r.details],
         columns=list(DETAIL_COLUMNS),
@@ -83,6 +74,43 @@ def tabulate(
         warnings,
         worth_repeating=any(r.problem.startswith((ENDED, OUR_FAULT)) for r in results),
     )
+
+
+def score_table(
+    protocol: Protocol,
+    results: Sequence[Result],
+    known: Mapping[str, Mapping[str, str]],
+    cohort: Mapping[str, str],
+) -> pd.DataFrame:
+    """The long table of scores, with the cohorts of each case and the groups known of it."""
+    import pandas as pd
+
+    from segjury.table import COLUMNS
+
+    columns = protocol.cases.columns if known else ()
+    return pd.DataFrame(
+        [
+            {"method": r.method, "case": r.case, **asdict(row), "cohort": cohort[r.case]}
+            | {column: known[r.case][column] for column in columns}
+            for r in results
+            for row in r.rows
+        ],
+        columns=[*COLUMNS, *columns],
+    )
+
+
+def case_cohorts(
+    protocol: Protocol,
+    facts: Mapping[str, Mapping[str, float]],
+    known: Mapping[str, Mapping[str, str]],
+) -> dict[str, str]:
+    """The cohorts of each case, with semicolons: by its facts, then by the groups known of it."""
+    columns = protocol.cases.columns if known else ()
+    groups = {case: [known[case][column] for column in columns] for case in facts}
+    return {
+        case: ";".join([*_cohorts(protocol, facts[case]), *filter(None, groups[case])])
+        for case in facts
+    }
 
 
 def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
@@ -113,13 +141,12 @@ def _problems(results: list[Result]) -> list[str]:
     )
 
 
-def _cohorts(protocol: Protocol, facts: dict[str, float], groups: dict[str, str]) -> str:
-    names = [
+def _cohorts(protocol: Protocol, facts: Mapping[str, float]) -> list[str]:
+    return [
         c.name
         for c in protocol.cohorts
         if settled(np.array(facts.get(c.measure, math.inf))) <= c.at_most
     ]
-    return ";".join([*names, *(value for value in groups.values() if value)])
 
 
 def write(evaluation: Evaluation, out: Path) -> None:

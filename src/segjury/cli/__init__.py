@@ -9,6 +9,7 @@ from segjury.cli import (  # noqa: F401  (they add their commands)
     evaluate,
     labels,
     masks,
+    raters,
     ratings,
     report,
     scores,

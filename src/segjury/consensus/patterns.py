@@ -61,6 +61,16 @@ class RaterPatterns:
         marked: NDArray[np.bool_] = self.labels == label
         return marked
 
+    def without(self, rater: int) -> RaterPatterns:
+        """The patterns of all raters but one, who counts from 0."""
+        if not (0 <= rater < self.n_raters and self.n_raters > 1):
+            raise ValueError(f"rater is {rater}, expected one of {self.n_raters}, and another left")
+        before, code = self.n_labels**rater, np.arange(self.n_codes)
+        left = code % before + code // (before * self.n_labels) * before
+        dtype = np.min_scalar_type(self.n_codes // self.n_labels - 1)
+        codes = self.image(left.astype(dtype))
+        return RaterPatterns(codes, self.n_raters - 1, self.n_labels, self.known_spans)
+
     def image(self, per_pattern: NDArray[Any]) -> NDArray[Any]:
         """Spread a value per pattern over the voxels."""
         return flat(per_pattern[flat(self.codes)]).reshape(self.codes.shape, order="F")

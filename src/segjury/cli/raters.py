@@ -1,0 +1,83 @@
+"""The command that analyses the raters of a benchmark."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import BAD_INPUT, app, fail
+
+if TYPE_CHECKING:
+    from segjury.raters import RaterStudy
+
+
+@app.command(
+    epilog="Examples: [cyan]segjury raters curvas-pdacvi-2025 --reference ref --out raters[/]; "
+    "then [cyan]segjury report results/scores.csv --raters raters --out report.html[/]"
+)
+def raters(
+    protocol: options.ProtocolArgument,
+    reference: options.ReferenceOption,
+    out: Annotated[Path, typer.Option(help="Folder for the tables, raters.md and figures.")],
+    reading: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(options.READING_CHOICES)}, or several with commas."),
+    ] = "all",
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="CSV about the cases: case, then groups.", show_default="as in protocol"),
+    ] = None,
+    seed: options.SeedOption = 0,
+    jobs: options.JobsOption = None,
+) -> None:
+    """Analyse the raters: agreement, bias, sensitivity, outliers, and the human ceiling.
+
+    The ceiling is what each rater's own mask would score as a method, judged against the other
+    raters in the protocol's metrics. Exit code 2 says that some case could not be read.
+    """
+    from segjury.console import progress_bar
+    from segjury.loading import case_names
+    from segjury.publish import write_rater_figures
+    from segjury.raters import Settings, analyze_raters, write_raters
+
+    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
+    with progress_bar() as progress:
+        bar = progress.add_task("measuring", total=len(case_names(reference)))
+        study = analyze_raters(
+            protocol,
+            reference=reference,
+            readings=options.readings(reading),
+            cases=cases,
+            settings=Settings(seed=seed),
+            jobs=jobs,
+            progress=lambda _case: progress.advance(bar),
+        )
+    write_raters(study, out)
+    write_rater_figures(study, out / "figures")
+    _print(study)
+    for warning in study.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for problem in study.problems:
+        fail(problem)
+    print(out / "raters.md")
+    if study.problems:
+        of = study.cases + len(study.problems)
+        print(f"{study.cases} of {of} cases measured", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
+
+
+def _print(study: RaterStudy) -> None:
+    """Sentences, then the Dice of every two raters, and with every consensus."""
+    from segjury.console import print_matrix, say
+    from segjury.raters.sentences import sentences
+    from segjury.raters.tables import square
+
+    for sentence in sentences(study):
+        say(f"- {sentence}")
+    for label, cells in square(study.agreement, "dice").items():
+        say(f"\nDice, mean ± SD over the cases: {label}")
+        print_matrix(cells)

@@ -1,0 +1,68 @@
+"""The files of an analysis of raters: tables, everything in one JSON, and plain sentences."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from segjury.raters.sentences import sentences
+from segjury.raters.study import RaterStudy
+from segjury.table import write_csv
+from segjury.writing import write_text
+
+TABLES = (
+    "pairs",
+    "agreement",
+    "raters",
+    "rater_measures",
+    "rater_cases",
+    "invasion",
+    "invasion_splits",
+    "ceiling",
+    "ceiling_all",
+    "ceiling_summary",
+)
+OF_CASES = ("pairs", "rater_measures", "ceiling", "ceiling_all")  # long: in their files alone
+
+
+def write_raters(study: RaterStudy, folder: Path) -> None:
+    """Write the tables that have rows as CSV, `raters.json` and `raters.md`.
+
+    A table that the benchmark has nothing for is not written, and removed if one is there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in TABLES:
+        table: pd.DataFrame = getattr(study, name)
+        if table.empty:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
+        else:
+            write_csv(table, folder / f"{name}.csv")
+    write_text(json.dumps(as_json(study), indent=1, ensure_ascii=False), folder / "raters.json")
+    lines = (f"- {' '.join(said.split())}" for said in sentences(study))
+    write_text("\n".join(lines), folder / "raters.md")
+
+
+def as_json(study: RaterStudy) -> dict[str, Any]:
+    """Everything but the long tables of single cases; numbers that are not defined are null."""
+    return {
+        "protocol": {"name": study.protocol.name, "hash": study.protocol.hash},
+        "raters": study.n_raters,
+        "cases": study.cases,
+        "settings": asdict(study.settings),
+        "tables": {name: _records(getattr(study, name)) for name in TABLES if name not in OF_CASES},
+        "outlier_tests": {
+            label: {"cases": tests.cases, "why_not": tests.why_not or None}
+            for label, tests in study.outliers.items()
+        },
+        "warnings": list(study.warnings),
+        "problems": list(study.problems),
+    }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]

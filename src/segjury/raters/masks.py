@@ -1,0 +1,105 @@
+"""The masks of a case that are compared with each other: the raters', and every consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.case import Consensus, ReferenceCase
+from segjury.consensus import RaterPatterns, intersection, majority, staple, union
+from segjury.metrics.surface import Surface, mask_surface
+from segjury.raters.displacement import Boundary
+from segjury.volume import Bools, Box, Grid, Ints, coordinates
+
+Of = Literal["", "all", "others"]
+
+
+def rater_name(rater: int) -> str:
+    """What a rater is called who counts from 0: `rater 1`."""
+    return f"rater {rater + 1}"
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A mask of one label: flat voxel indices (x fastest, ascending) on a grid.
+
+    `of` says of whom a consensus is: of `all` raters, or of the `others` than it is compared with.
+    """
+
+    name: str
+    voxels: Ints
+    grid: Grid
+    of: Of = ""
+
+    @property
+    def volume_cm3(self) -> float:
+        """Its volume."""
+        return self.voxels.size * self.grid.voxel_volume_mm3 / 1000
+
+    @cached_property
+    def surface(self) -> Surface:
+        """Its surface elements, by area."""
+        return mask_surface(self.voxels, self.grid.shape, self.grid.spacing_mm)
+
+    @cached_property
+    def boundary(self) -> Boundary:
+        """Its boundary as points, for who draws larger."""
+        return Boundary.of(self.voxels, self.grid)
+
+
+def without_rater(reference: ReferenceCase, rater: int) -> ReferenceCase:
+    """The reference that the other raters make.
+
+    A consensus given in a file is left out, as the rater is in it; STAPLE of the others is taken.
+    """
+    patterns = reference.patterns.without(rater)
+    names, structures = reference.label_names, reference.structures
+    return ReferenceCase(reference.grid, patterns, names, structures, None, reference.warnings)
+
+
+def rater_masks(reference: ReferenceCase, label: int) -> list[Mask]:
+    """The mask of each rater."""
+    marked = reference.patterns.marked(label)
+    return [
+        Mask(rater_name(k), _voxels(reference.patterns, marked[:, k]), reference.grid)
+        for k in range(reference.patterns.n_raters)
+    ]
+
+
+def consensus_masks(reference: ReferenceCase, label: int, of: Of) -> list[Mask]:
+    """Every consensus of the raters: STAPLE, the given one, majority, intersection, union."""
+    return [
+        Mask(name, voxels, reference.grid, of) for name, voxels in _consensuses(reference, label)
+    ]
+
+
+def _consensuses(reference: ReferenceCase, label: int) -> Iterator[tuple[str, Ints]]:
+    patterns = reference.patterns
+    yield "staple", _voxels(patterns, staple(patterns, label=label).foreground)
+    if reference.given_consensus is not None:
+        yield "given", reference.consensus.voxels(label)
+    yield "majority", _voxels(patterns, majority(patterns) == label)
+    yield "intersection", _voxels(patterns, intersection(patterns, label=label))
+    yield "union", _voxels(patterns, union(patterns, label=label))
+
+
+def _voxels(patterns: RaterPatterns, holds: Bools) -> Ints:
+    return Consensus(patterns, holds[:, None]).voxels(1)
+
+
+def packed(masks: list[Mask], box: Box) -> NDArray[Any]:
+    """The masks in a box, mask k as bit k of one integer per voxel."""
+    found = np.zeros([side.stop - side.start for side in box], np.uint64, order="F")
+    for bit, mask in enumerate(masks):
+        places = coordinates(mask.voxels, mask.grid.shape)
+        inside = np.logical_and.reduce(
+            [(side.start <= p) & (p < side.stop) for p, side in zip(places, box, strict=True)]
+        )
+        x, y, z = (p[inside] - side.start for p, side in zip(places, box, strict=True))
+        found[x, y, z] |= np.uint64(1 << bit)
+    return found

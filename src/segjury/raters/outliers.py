@@ -1,0 +1,66 @@
+"""Which rater is the odd one out: over all cases by a test, on a single case by a rule."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from segjury.statistics.tests import holm, smallest_p
+from segjury.statistics.wilcoxon import signed_rank_tests
+from segjury.ties import settled_differences
+from segjury.volume import Bools, Floats
+
+APART = 0.1  # a rater whose Dice with every other is lower marked something else
+TOGETHER = 0.3  # if the others agree so far; below, nobody can say who is apart
+
+
+@dataclass(frozen=True)
+class OutlierTests:
+    """One-sided signed-rank tests, one per rater, that a rater agrees less than the others do.
+
+    `deficit` is the mean over cases of the rater's mean Dice with the others minus the mean Dice of
+    their pairs, `correlation` its rank-biserial correlation (-1: lower on every case), `p` is
+    adjusted by Holm over the raters. NaN where `why_not` says that there can be no test.
+    """
+
+    deficit: Floats
+    correlation: Floats
+    p: Floats
+    cases: int
+    why_not: str = ""
+
+    def flagged(self, alpha: float) -> Bools:
+        """The raters of whom the test says so."""
+        return np.asarray(self.p < alpha)
+
+
+def outlier_tests(own: Floats, among_others: Floats, *, alpha: float) -> OutlierTests:
+    """Test each rater; both arrays are (cases, raters), see `OutlierTests`.
+
+    Exchangeable raters have differences about 0. There is no test of fewer than three raters, nor
+    of so few cases that even the same sign on all of them would not reach `alpha` after Holm.
+    """
+    differences = settled_differences(own, among_others)
+    cases, raters = differences.shape
+    nothing = np.full(raters, np.nan)
+    least = raters * smallest_p(cases, alternative="less")
+    if raters < 3:
+        why_not = "that takes three raters"
+        return OutlierTests(nothing, nothing, nothing, cases, why_not)
+    deficit = differences.mean(axis=0) if cases else nothing
+    if least >= alpha:
+        needed = math.floor(math.log2(raters / alpha)) + 1
+        why_not = f"with {raters} raters it takes {needed} cases, there are {cases}"
+        return OutlierTests(deficit, nothing, nothing, cases, why_not)
+    found = signed_rank_tests(differences.T, alternative="less")
+    return OutlierTests(deficit, found.correlation, holm(found.p), cases)
+
+
+def is_apart(highest_dice: float, dice_among_others: float) -> bool:
+    """Whether a rater drew something else on a case on which the others roughly agree.
+
+    The Dice with every other rater is under 0.1, and the mean of their pairs at least 0.3.
+    """
+    return highest_dice < APART and dice_among_others >= TOGETHER

@@ -1,0 +1,116 @@
+"""What each rater is like over all cases: agreement, bias, STAPLE's quality, the odd one out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from segjury.raters.outliers import OutlierTests, outlier_tests
+from segjury.statistics.intervals import mean_interval, usual_method
+from segjury.statistics.tests import holm
+from segjury.statistics.wilcoxon import wilcoxon
+from segjury.ties import settled
+from segjury.volume import Floats
+
+BOUNDS = {"dice": (0.0, 1.0), "sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0)}
+BIASES = ("volume_bias_percent", "boundary_bias_mm")
+AVERAGED = ("dice", *BIASES, "sensitivity", "specificity")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Level of intervals, of tests, and the resamples that intervals of many cases take."""
+
+    level: float = 0.95
+    alpha: float = 0.05
+    samples: int = 2000
+    seed: int = 0
+
+
+USUAL = Settings()
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """A line per rater and label, and the tests for the odd one out by label."""
+
+    table: pd.DataFrame
+    outliers: dict[str, OutlierTests]
+
+
+def profiles(measures: pd.DataFrame, settings: Settings = USUAL) -> Profiles:
+    """Means over the cases with intervals, tests of bias, and tests for outliers.
+
+    An interval is Student's for up to 20 cases, else a BCa bootstrap over the cases; one case has
+    none. Biases have p of Wilcoxon's signed-rank test, Holm over the raters.
+    """
+    tables, outliers = [], {}
+    for name, own in measures.groupby("label", sort=False):
+        label = str(name)
+        columns = {column: _by_case(own, column) for column in _numbers(own)}
+        raters = [str(rater) for rater in own["rater"].unique()]
+        tests = outlier_tests(columns["dice"], columns["dice_among_others"], alpha=settings.alpha)
+        table = pd.DataFrame({"label": label, "rater": raters, "cases": own["case"].nunique()})
+        table["volume_cm3"] = columns["volume_cm3"].mean(axis=0)
+        for column in AVERAGED:
+            for part, values in _interval(column, columns[column], settings).items():
+                table[part] = values
+            if column in BIASES:
+                table[f"{column}_p"] = _bias_p(columns[column])
+        table["dice_deficit"], table["outlier_correlation"] = tests.deficit, tests.correlation
+        table["outlier_p"], table["outlier"] = tests.p, tests.flagged(settings.alpha)
+        table["cases_apart"] = own.groupby("rater", sort=False)["apart"].sum().to_numpy()
+        tables.append(table)
+        outliers[label] = tests
+    return Profiles(pd.concat(tables, ignore_index=True), outliers)
+
+
+def _numbers(own: pd.DataFrame) -> list[str]:
+    return [str(name) for name in own.columns if own[name].dtype == np.float64]
+
+
+def _by_case(own: pd.DataFrame, column: str) -> Floats:
+    """A measure as (cases, raters), in the order of the table."""
+    table = own.pivot(index="case", columns="rater", values=column)
+    return table[list(own["rater"].unique())].to_numpy(np.float64)
+
+
+def _interval(column: str, values: Floats, settings: Settings) -> dict[str, list[float]]:
+    """Mean and limits of each rater over the cases that have a value."""
+    found: dict[str, list[float]] = {column: [], f"{column}_low": [], f"{column}_high": []}
+    for each in values.T:
+        limits = mean_and_limits(each, settings, BOUNDS.get(column, (-math.inf, math.inf)))
+        for part, value in zip(found, limits, strict=True):
+            found[part].append(value)
+    return found
+
+
+def mean_and_limits(
+    values: Floats, settings: Settings, bounds: tuple[float, float]
+) -> tuple[float, float, float]:
+    """Mean of the values there are, and its limits, which stay within the bounds of the measure."""
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return math.nan, math.nan, math.nan
+    interval = mean_interval(
+        known,
+        level=settings.level,
+        method=usual_method(known.size),
+        samples=settings.samples,
+        rng=np.random.default_rng(settings.seed),
+    )
+    low, high = np.clip([interval.low, interval.high], *bounds).tolist()
+    return float(interval.estimate), low, high
+
+
+def _bias_p(values: Floats) -> Floats:
+    """Two-sided p that each rater draws no larger or smaller than the others, Holm over raters."""
+    p = np.full(values.shape[1], np.nan)
+    known = [column[~np.isnan(column)] for column in settled(values).T]
+    tested = [k for k, column in enumerate(known) if column.size]
+    if tested:
+        p[tested] = holm([float(wilcoxon(known[k])) for k in tested])
+    return p

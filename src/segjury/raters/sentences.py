@@ -1,0 +1,200 @@
+"""What the analysis of raters found, in plain sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from segjury.metrics import READINGS
+from segjury.protocols.protocol import WHOLE
+from segjury.raters.profiles import BIASES
+from segjury.raters.study import RaterStudy
+from segjury.raters.tables import cohort_cases
+from segjury.statistics.tests import smallest_p
+
+MOST_NAMED = 8
+ONE_RATER = (
+    "There is one rater: nobody to compare with, no consensus to make, and no human ceiling."
+)
+
+
+def sentences(study: RaterStudy) -> Iterator[str]:
+    """All there is to say, the general before the particular."""
+    yield f"{_count(study.n_raters, 'rater')}, {_count(study.cases, 'case')}."
+    if study.n_raters == 1:
+        yield ONE_RATER
+        return
+    for label in labels(study):
+        yield from _on_label(study, label)
+    yield from _on_invasion(study)
+    yield from _on_ceiling(study)
+
+
+def labels(study: RaterStudy) -> list[str]:
+    """The labels, and `all` where there are several."""
+    return [str(label) for label in study.raters["label"].unique()]
+
+
+def _on_label(study: RaterStudy, label: str) -> Iterator[str]:
+    several = len(labels(study)) > 1
+    of = ("On all labels: " if label == WHOLE else f"On {label}: ") if several else ""
+    found = [*_on_agreement(study, label), *_on_volumes(study, label), *_on_bias(study, label)]
+    if label == WHOLE or not several:
+        found += _on_cohorts(study, label)
+    found += [*_on_quality(study, label), *_on_outliers(study, label)]
+    for said in found:
+        yield f"{of}{said}" if several else f"{said[:1].upper()}{said[1:]}"
+
+
+def _on_agreement(study: RaterStudy, label: str) -> Iterator[str]:
+    cases = study.rater_cases[study.rater_cases["label"] == label]
+    dice = cases["mean_dice"]
+    yield (
+        f"mean Dice of two raters {_spread(dice)} over the cases, Fleiss' kappa "
+        f"{cases['fleiss_kappa'].mean():.2f}."
+    )
+    pairs = study.agreement[
+        (study.agreement["cohort"] == WHOLE)
+        & (study.agreement["label"] == label)
+        & (study.agreement["measure"] == "dice")
+        & (study.agreement["consensus_of"] == "")
+    ].sort_values("mean", kind="stable")
+    if len(pairs) > 1:
+        least, most = pairs.iloc[0], pairs.iloc[-1]
+        yield (
+            f"{most['first']} and {most['second']} agree most ({most['mean']:.2f}), "
+            f"{least['first']} and {least['second']} least ({least['mean']:.2f})."
+        )
+
+
+def _on_cohorts(study: RaterStudy, label: str) -> Iterator[str]:
+    cases = study.rater_cases[study.rater_cases["label"] == label]
+    for cohort, names in cohort_cases(
+        dict(zip(cases["case"], cases["cohort"], strict=True))
+    ).items():
+        inside = cases[cases["case"].isin(names)]["mean_dice"]
+        yield f"cohort {cohort}, {_count(len(inside), 'case')}: mean Dice {_spread(inside)}."
+
+
+def _on_volumes(study: RaterStudy, label: str) -> Iterator[str]:
+    cases = study.rater_cases[study.rater_cases["label"] == label]
+    yield (
+        f"all raters mark {_volume(cases['everyone_cm3'])} of a case, at least one marks "
+        f"{_volume(cases['anyone_cm3'])}: they differ on "
+        f"{100 * cases['dissensus_share'].mean():.0f} % of what anyone marks."
+    )
+
+
+def _on_bias(study: RaterStudy, label: str) -> Iterator[str]:
+    own, alpha = study.raters[study.raters["label"] == label], study.settings.alpha
+    told = False
+    for row in own.sort_values("boundary_bias_mm", ascending=False).to_dict("records"):
+        if not (row["boundary_bias_mm_p"] < alpha or row["volume_bias_percent_p"] < alpha):
+            continue
+        told = True
+        boundary, volume = (f"p {_p(row[f'{name}_p'])}" for name in BIASES[::-1])
+        yield (
+            f"{row['rater']} draws {'larger' if row['boundary_bias_mm'] > 0 else 'smaller'} than "
+            f"the others: boundary {_limits(row, 'boundary_bias_mm', '+.2f')} mm ({boundary}), "
+            f"volume {_limits(row, 'volume_bias_percent', '+.0f')} % ({volume})."
+        )
+    least = len(own) * smallest_p(study.cases)
+    if not told and least >= alpha:
+        yield f"{_count(study.cases, 'case')} cannot show who draws larger: too few for a test."
+    elif not told:
+        yield f"no rater is shown to draw larger or smaller than the others at {alpha:g}."
+
+
+def _on_quality(study: RaterStudy, label: str) -> Iterator[str]:
+    own = study.raters[study.raters["label"] == label].dropna(subset="sensitivity")
+    if own.empty:
+        return
+    each = (
+        f"{row['rater']} {_limits(row, 'sensitivity', '.2f')}" for row in own.to_dict("records")
+    )
+    yield f"sensitivity by STAPLE: {', '.join(each)}{_one_case(study)}."
+
+
+def _one_case(study: RaterStudy) -> str:
+    return "; one case has no interval" if study.cases == 1 else ""
+
+
+def _on_outliers(study: RaterStudy, label: str) -> Iterator[str]:
+    tests = study.outliers[label]
+    own = study.raters[study.raters["label"] == label]
+    if tests.why_not:
+        yield f"no test for an outlier among the raters: {tests.why_not}."
+    elif not own["outlier"].any():
+        yield (
+            "no rater is an outlier: none agrees less with the others than they do with each other "
+            f"(one-sided Wilcoxon, Holm, lowest p {_p(float(own['outlier_p'].min()))})."
+        )
+    for row in own[own["outlier"]].to_dict("records"):
+        yield (
+            f"{row['rater']} is an outlier: mean Dice with the others {-row['dice_deficit']:.2f} "
+            f"below that of their pairs (one-sided Wilcoxon over {tests.cases} cases, Holm, "
+            f"p {_p(row['outlier_p'])}, rank-biserial {row['outlier_correlation']:.2f})."
+        )
+    measures = study.rater_measures
+    apart = measures[(measures["label"] == label) & measures["apart"]]
+    for rater, rows in apart.groupby("rater", sort=False):
+        yield (
+            f"{rater} marks something else than the others, who agree, in "
+            f"{_listed([str(case) for case in rows['case']])}."
+        )
+
+
+def _on_invasion(study: RaterStudy) -> Iterator[str]:
+    for row in study.invasion_splits.to_dict("records"):
+        if row["vessel"] == WHOLE:
+            yield (
+                f"Vessel contact, {row['way']}: raters fall on different sides of 0 degrees on "
+                f"some vessel in {row['split_at_0']} of {_count(row['cases'], 'case')} "
+                f"({100 * row['share_at_0']:.0f} %), of 180 degrees in {row['split_at_180']} "
+                f"({100 * row['share_at_180']:.0f} %)."
+            )
+
+
+def _on_ceiling(study: RaterStudy) -> Iterator[str]:
+    table = study.ceiling_summary
+    present = [reading for reading in reversed(READINGS) if reading in set(table["reading"])]
+    for row in table[table["reading"].isin(present[:1])].to_dict("records"):
+        name = row["metric"] + ("" if row["structure"] == WHOLE else f" {row['structure']}")
+        unit = f" {row['unit']}" if row["unit"] else ""
+        yield (
+            f"Human ceiling, {row['reading']} {name}: a rater against the others gets "
+            f"{row['mean']:.4g}{unit} ({row['lowest']:.4g} to {row['highest']:.4g}; "
+            f"{_count(row['cases'], 'case')})."
+        )
+
+
+def _volume(values: pd.Series[float]) -> str:
+    mean = float(values.mean())
+    return f"{mean:,.{0 if mean >= 100 else 1}f} cm³"
+
+
+def _spread(values: pd.Series[float]) -> str:
+    sd = values.std(ddof=1) if len(values) > 1 else math.nan
+    return f"{values.mean():.2f}" + (f" ± {sd:.2f}" if math.isfinite(sd) else "")
+
+
+def _limits(row: dict[Any, Any], name: str, form: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    interval = f" [{low:{form}}, {high:{form}}]" if math.isfinite(low) else ""
+    return f"{row[name]:{form}}{interval}"
+
+
+def _p(p: float) -> str:
+    return f"{p:.2g}" if p >= 0.001 else f"{p:.1e}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

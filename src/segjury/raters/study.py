@@ -1,0 +1,143 @@
+"""The raters of a benchmark: every case measured, then everything over the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from segjury import execution
+from segjury.errors import InputError
+from segjury.judging import no_gain_by_absence, our_fault
+from segjury.loading import case_names, case_table, load_reference, refuse_wrong_folders
+from segjury.metrics import READINGS, Reading
+from segjury.protocols import Protocol, load_protocol
+from segjury.raters import tables
+from segjury.raters.ceiling_table import ceiling_summary
+from segjury.raters.measured import CaseRaters, measure_case
+from segjury.raters.outliers import OutlierTests
+from segjury.raters.profiles import USUAL, Settings, profiles
+from segjury.store import Result
+from segjury.tabulation import case_cohorts, score_table
+
+
+@dataclass(frozen=True)
+class RaterStudy:
+    """What the raters of a benchmark are like; each table is a file of the same name.
+
+    `problems` are the cases that could not be measured, and why.
+    """
+
+    protocol: Protocol
+    settings: Settings
+    pairs: pd.DataFrame
+    agreement: pd.DataFrame
+    raters: pd.DataFrame
+    rater_measures: pd.DataFrame
+    rater_cases: pd.DataFrame
+    invasion: pd.DataFrame
+    invasion_splits: pd.DataFrame
+    ceiling: pd.DataFrame
+    ceiling_all: pd.DataFrame
+    ceiling_summary: pd.DataFrame
+    outliers: dict[str, OutlierTests]
+    warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def cases(self) -> int:
+        """How many cases were measured."""
+        return int(self.rater_cases["case"].nunique())
+
+    @property
+    def n_raters(self) -> int:
+        """How many raters marked each case."""
+        return self.protocol.reference.n_raters
+
+
+@dataclass(frozen=True)
+class _Task:
+    protocol: Protocol
+    folder: Path
+    case: str
+    readings: tuple[Reading, ...]
+
+
+def analyze_raters(
+    protocol: str | Path | Protocol,
+    *,
+    reference: str | Path,
+    readings: Sequence[Reading] = READINGS,
+    cases: str | Path | None = None,
+    settings: Settings = USUAL,
+    jobs: int | None = 1,
+    progress: Callable[[str], None] = lambda _case: None,
+) -> RaterStudy:
+    """Measure the raters of every case of a benchmark, and what they are like over the cases.
+
+    `cases` is a table of the cases, if not in the reference folder. `progress` hears of each case
+    that is done. A case that cannot be read is a problem, not the end.
+    """
+    form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    folder = Path(reference)
+    names = case_names(folder)
+    refuse_wrong_folders(form, folder, names, None, ())
+    known = case_table(form, folder, names, Path(cases) if cases else None)
+    tasks = [_Task(form, folder / name, name, tuple(readings)) for name in names]
+    workers = execution.default_jobs(len(tasks)) if jobs is None else jobs
+    found: dict[str, CaseRaters | str] = {}
+    for task, result in execution.run(_measured, tasks, jobs=workers):
+        found[task.case] = result
+        progress(task.case)
+    measured = [each for name in names if isinstance(each := found[name], CaseRaters)]
+    problems = tuple(f"case {n}: {found[n]}" for n in names if isinstance(found[n], str))
+    if not measured:
+        raise InputError(f"no case of {folder} can be measured: {problems[0]}", "Check the files")
+    return _study(form, settings, measured, known, problems)
+
+
+def _measured(task: _Task) -> CaseRaters | str:
+    """The measurements of a case, or why there are none."""
+    try:
+        reference = load_reference(task.protocol, task.folder)
+        return measure_case(task.case, reference, task.protocol, task.readings)
+    except InputError as error:
+        return str(error)
+    except Exception as error:  # a fault of ours must not stop the other cases
+        return our_fault(error)
+
+
+def _study(
+    protocol: Protocol,
+    settings: Settings,
+    cases: Sequence[CaseRaters],
+    known: dict[str, dict[str, str]],
+    problems: tuple[str, ...],
+) -> RaterStudy:
+    cohort = case_cohorts(protocol, {each.case: each.facts for each in cases}, known)
+
+    def scores(results: list[Result]) -> pd.DataFrame:
+        return score_table(protocol, no_gain_by_absence(protocol, results), known, cohort)
+
+    pairs, measures = tables.pair_table(cases), tables.measure_table(cases)
+    contacts, found = tables.contact_table(cases), profiles(measures, settings)
+    ceiling = scores([result for each in cases for result in each.ceiling.others])
+    return RaterStudy(
+        protocol=protocol,
+        settings=settings,
+        pairs=pairs,
+        agreement=tables.agreement_table(pairs, tables.cohort_cases(cohort)),
+        raters=found.table,
+        rater_measures=measures,
+        rater_cases=tables.case_table(cases, cohort),
+        invasion=contacts,
+        invasion_splits=tables.split_table(contacts),
+        ceiling=ceiling,
+        ceiling_all=scores([result for each in cases for result in each.ceiling.everyone]),
+        ceiling_summary=ceiling_summary(ceiling, protocol.ranking.aggregate),
+        outliers=found.outliers,
+        warnings=tuple(f"case {each.case}: {w}" for each in cases for w in each.warnings),
+        problems=problems,
+    )
