@@ -4,7 +4,7 @@ BIN := .venv/bin
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format gallery bench clean
+.PHONY: help demo test check format gallery bench fuzz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -41,6 +41,10 @@ bench: .venv/ready  ## print the performance table
 	$(BIN)/python benchmarks/masks.py
 	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/report.py
+
+fuzz: .venv/ready  ## fuzz every reader for a minute
+	$(BIN)/python -m pip install --quiet --group fuzz
+	for target in nifti nifti_gz mha nrrd npz toml scores cases; do $(BIN)/python fuzz/fuzz.py $$target --seconds 60 || exit 1; done
 
 clean:  ## remove what the other targets made
 	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
