@@ -37,10 +37,7 @@ gallery: demo  ## draw the figures of the documentation from the demo
 	$(BIN)/python docs/make_gallery.py demo
 
 bench: .venv/ready  ## print the performance table
-	$(BIN)/python benchmarks/pdacvi.py
-	$(BIN)/python benchmarks/masks.py
-	$(BIN)/python benchmarks/statistics.py
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/run.py
 
 fuzz: .venv/ready  ## fuzz every reader for a minute
 	$(BIN)/python -m pip install --quiet --group fuzz

@@ -18,16 +18,14 @@ from segjury.case import PredictedCase
 from segjury.ensembles import vote
 from segjury.files import read_volume
 from segjury.phantoms import benchmark_writer
-from segjury.volume import Grid, flat, nonzero_voxels
+from segjury.volume import Grid, Marks
 from tests.benchmark_files import evaluate_files
 
 GRID = Grid((9, 8, 7))
 
 
 def prediction(labels):
-    labels = np.asfortranarray(labels, np.uint8)
-    voxels = nonzero_voxels(labels)
-    return PredictedCase(voxels, flat(labels)[voxels])
+    return PredictedCase(Marks.of(np.asfortranarray(labels, np.uint8)))
 
 
 def random_labels(seed, n_labels, n_methods=3):

@@ -420,7 +420,7 @@ def test_links_are_followed_where_that_is_asked_for(bench, damage):
     method, protocol = bench / "predictions" / BAD, load_protocol(bench / "tiny.toml")
     damage(method / CASES[0], bench / "outside")
     found = load_prediction(protocol, method, CASES[0], GRID, follow_links=True)
-    np.testing.assert_array_equal(found.voxels, np.flatnonzero(MASK.ravel(order="F")))
+    np.testing.assert_array_equal(found.marks.voxels, np.flatnonzero(MASK.ravel(order="F")))
     with pytest.raises(InputError, match=OUT):
         load_prediction(protocol, method, CASES[0], GRID)
 

@@ -15,7 +15,7 @@ from segjury.errors import InputError
 from segjury.files import read_grid, read_volume, write_volume
 from segjury.phantoms.mask_raters import Panel, part_of
 from segjury.simulation import simulate, write_raters
-from segjury.volume import Grid, LabelMap, Volume, flat, nonzero_voxels
+from segjury.volume import Grid, LabelMap, Marks, Volume
 
 TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 GRID = Grid((44, 40, 24), (1.0, 1.0, 2.0), (10.0, -5.0, 3.0), TURNED)
@@ -31,8 +31,7 @@ def ellipsoid(grid=GRID, *, centre=(0.5, 0.5, 0.5), size=0.28):
 
 
 def label_map(mask, grid=GRID):
-    voxels = nonzero_voxels(mask)
-    return LabelMap(voxels, flat(mask)[voxels], grid)
+    return LabelMap(Marks.of(mask), grid)
 
 
 def equal_raters(count=4, **options):

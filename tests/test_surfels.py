@@ -124,7 +124,8 @@ def test_nearest_points_by_whatever_means(box_voxels, near_voxels, monkeypatch):
     rng = np.random.default_rng(0)
     shape, spacing = (30, 20, 10), (0.7, 1.1, 2.5)
     a, b = (Points(np.sort(rng.choice(6000, n, replace=False)), shape, spacing) for n in (150, 40))
-    offsets = (a.indices[:, None] - b.indices[None]) * spacing
+    here, there = (points.indices(np.arange(points.flat.size)) for points in (a, b))
+    offsets = (here[:, None] - there[None]) * spacing
     expected = np.sqrt((offsets**2).sum(axis=2)).min(axis=1)
     np.testing.assert_allclose(nearest_distances(a, b), expected, atol=1e-12)
 

@@ -56,7 +56,7 @@ def test_every_command_of_the_tutorial_works(tmp_path):
     kept = (tmp_path / "curated" / "cases_kept.txt").read_text().split()
     scores = pd.read_csv(tmp_path / "results" / "scores.csv")
     assert sorted(set(scores["case"])) == sorted(kept)
-    assert set(scores["status"]) == {"ok"}
+    assert set(scores["status"]) <= {"ok", "undefined"}
     split = pd.read_csv(tmp_path / "split.csv")
     assert sorted(split["case"]) == sorted(kept)
     analysis = json.loads((tmp_path / "results" / "analysis.json").read_text())

@@ -9,8 +9,10 @@ from segjury.errors import InputError
 from segjury.volume import (
     Grid,
     LabelMap,
+    Marks,
     Volume,
     bounding_box,
+    enclosing,
     grid_differences,
     grow,
     intersection,
@@ -68,10 +70,35 @@ def test_boxes():
 
 def test_a_label_map_gives_back_its_mask():
     array = np.random.default_rng(0).integers(0, 3, (6, 5, 4)).astype(np.uint8)
-    voxels = nonzero_voxels(array)
-    labels = LabelMap(voxels, array.ravel(order="F")[voxels], Grid((6, 5, 4)))
+    labels = LabelMap(Marks.of(array), Grid((6, 5, 4)))
     box = (slice(0, 6), slice(0, 5), slice(0, 4))
     np.testing.assert_array_equal(labels.crop(2, box), array == 2)
+
+
+@pytest.mark.parametrize("share", [0, 0.02, 0.5, 1], ids=["none", "few", "many", "all"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_marks_are_the_labelled_voxels_however_many(share, dtype):
+    rng = np.random.default_rng(0)
+    array = np.where(rng.random((70, 80, 90)) < share, rng.integers(1, 4, (70, 80, 90)), 0)
+    marks, flat = Marks.of(np.asfortranarray(array, dtype)), array.ravel(order="F")
+    assert (marks.listed is None) == (share > 0.1)
+    pieces = [np.zeros((2, 0)), *(np.stack(piece) for piece in marks.pieces())]
+    np.testing.assert_array_equal(
+        np.concatenate(pieces, axis=1), [np.flatnonzero(flat), flat[flat > 0]]
+    )
+    np.testing.assert_array_equal(marks.voxels, np.flatnonzero(flat))
+    np.testing.assert_array_equal(marks.labels, flat[flat > 0])
+    np.testing.assert_array_equal(marks.where(2), np.flatnonzero(flat == 2))
+    np.testing.assert_array_equal(marks.select(lambda v: v > 1), np.flatnonzero(flat > 1))
+    swapped = marks.relabelled(lambda labels: np.array([0, 0, 9, 1])[labels.astype(int)])
+    np.testing.assert_array_equal(swapped.voxels, np.flatnonzero(flat > 1))
+    np.testing.assert_array_equal(swapped.labels, np.where(flat == 2, 9, 1)[flat > 1])
+
+
+def test_a_box_around_boxes():
+    first, second = (slice(2, 5), slice(3, 4), slice(4, 6)), (slice(0, 3), slice(3, 4), slice(5, 9))
+    assert enclosing([first, second]) == (slice(0, 5), slice(3, 4), slice(4, 9))
+    assert enclosing([]) is None
 
 
 def test_equal_grids_have_no_differences():

@@ -22,7 +22,7 @@ from segjury.metrics.surface import Definition, Surface, mask_surface
 from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
 from segjury.statistics.kappa import fleiss_kappa, krippendorff_alpha
-from segjury.volume import Box, Grid, Triple, Volume, flat
+from segjury.volume import Box, Grid, Marks, Triple, Volume, flat
 
 LengthUnit = Literal["mm", "voxels"]
 
@@ -76,10 +76,10 @@ class Consensus:
 
     def voxels(self, label: int) -> NDArray[np.int64]:
         """Flat indices (x fastest) of the voxels of a label."""
-        holds, codes = self.holds[:, label - 1], flat(self.patterns.codes)
+        holds = self.holds[:, label - 1]
         if holds[0]:  # STAPLE may call foreground what no rater marked
-            return np.flatnonzero(holds[codes])
-        return np.asarray(self.patterns.voxels[holds[codes[self.patterns.voxels]]])
+            return np.flatnonzero(holds[flat(self.patterns.codes)])
+        return self.patterns.marks.select(lambda codes: np.asarray(holds[codes]))
 
     def size(self, label: int) -> int:
         """Number of voxels of a label."""
@@ -255,11 +255,10 @@ class ReferenceCase:
 class PredictedCase:
     """A method's prediction of a case, on the reference grid; labels as in `ReferenceCase`."""
 
-    voxels: NDArray[np.int64]  # labelled voxels, flat indices, x fastest
-    labels: NDArray[Any]  # their labels
+    marks: Marks
     probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
     warnings: tuple[str, ...] = ()
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""
-        return np.asarray(self.voxels[self.labels == label])
+        return self.marks.where(label)

@@ -30,6 +30,7 @@ from segjury.loading import (
     load_prediction,
     load_reference,
     prediction_inputs,
+    read_ahead,
     reference_inputs,
     stamps,
 )
@@ -126,7 +127,8 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
             task.protocol, folder, task.case, reference.grid, follow_links=task.follow_links
         )
 
-    loading = execution.ahead(load, methods, depth=2)
+    depth = read_ahead(task.protocol, task.predictions, methods, task.case, reference.grid)
+    loading = execution.ahead(load, methods, depth=depth)
     for method, loaded in zip(methods, loading, strict=True):
         problem = ""
         try:

@@ -6,7 +6,7 @@ is kept with the reference, once for all methods.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,21 @@ from numpy.typing import NDArray
 from segjury.case import LengthUnit, PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
 from segjury.kept import Kept
-from segjury.metrics import calibration, distances, invasion, surface
+from segjury.metrics import agreement, calibration, distances, invasion, overlap, surface
 from segjury.metrics.confusion import Confusion
 from segjury.metrics.metric import Reading
 from segjury.metrics.moments import Moments
 from segjury.metrics.thinning import Thinning, thin_voxels
 from segjury.metrics.topology import BettiNumbers, betti_from_voxels
-from segjury.volume import Box, Volume, bounding_box, flat, intersection, joined_spans
+from segjury.volume import (
+    Box,
+    Volume,
+    bounding_box,
+    enclosing,
+    flat,
+    intersection,
+    joined_spans,
+)
 
 
 class Comparison:
@@ -44,11 +52,12 @@ class Comparison:
         """Voxels of the whole image by (pattern, predicted label)."""
 
         def count() -> NDArray[np.int64]:
-            n_labels = len(self.reference.labels) + 1
-            codes = flat(patterns.codes)[self.prediction.voxels].astype(np.intp)
-            cells = codes * n_labels + self.prediction.labels
-            joint = np.bincount(cells, minlength=patterns.n_codes * n_labels)
-            joint = joint.reshape(patterns.n_codes, n_labels)
+            n_labels, codes = len(self.reference.labels) + 1, flat(patterns.codes)
+            found = np.zeros(patterns.n_codes * n_labels, np.int64)
+            for voxels, labels in self.prediction.marks.pieces():
+                cells = codes[voxels].astype(np.intp) * n_labels + labels
+                found += np.bincount(cells, minlength=found.size)
+            joint = found.reshape(patterns.n_codes, n_labels)
             joint[:, 0] = patterns.counts - joint.sum(axis=1)
             return joint
 
@@ -74,13 +83,18 @@ class Comparison:
             int(joint[everyone, label].sum()),
         )
 
-    def agreement_voxels(self, label: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Flat indices of the consensus foreground, and of the prediction outside dissensus."""
-        patterns = self.reference.patterns
+    def agreement_rows(self, label: int) -> agreement.RowCounts:
+        """`agreement_sizes` of every row along x."""
+        patterns, shape = self.reference.patterns, self.reference.grid.shape
         everyone, counted = self._agreed(label)
-        codes, predicted = flat(patterns.codes), self.prediction.of(label)
-        marked = patterns.voxels
-        return marked[everyone[codes[marked]]], predicted[counted[codes[predicted]]]
+        codes, rows = flat(patterns.codes), agreement.RowCounts.of_nothing(shape)
+        for voxels, here in patterns.marks.pieces():
+            rows.add(foreground=voxels[everyone[here]])
+        for voxels, labels in self.prediction.marks.pieces():
+            predicted = voxels[labels == label]
+            here = codes[predicted]
+            rows.add(counted=predicted[counted[here]], common=predicted[everyone[here]])
+        return rows
 
     def _agreed(self, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Patterns in which all raters give a label, and in which all or none do."""
@@ -109,31 +123,44 @@ class Comparison:
 
         return self._kept.once(("sums", label), add)
 
-    def _sum_and_probable(self, label: int) -> tuple[float, NDArray[np.int64]]:
-        def look() -> tuple[float, NDArray[np.int64]]:
-            probability = self.probability(label)
-            voxels, total = flat(probability.array), 0.0
-            cut = _largest_not_above(self._lowest_threshold, voxels.dtype)
-            found = [np.zeros(0, np.int64)]
-            for start, stop in probability.spans:
-                span = voxels[start:stop]
+    def _probable(self, label: int) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The map of a label a span at a time, and its voxels above the lowest threshold."""
+        p = flat(self.probability(label).array)
+        cut = _largest_not_above(self._lowest_threshold, p.dtype)
+        for start, stop in self.probability(label).spans:
+            span = p[start:stop]
+            yield span, np.flatnonzero(span > cut) + start
+
+    def _sum_and_box(self, label: int) -> tuple[float, Box | None]:
+        def look() -> tuple[float, Box | None]:
+            total, boxes = 0.0, []
+            for span, voxels in self._probable(label):
                 total += float(span.sum(dtype=np.float64))
-                found.append(np.flatnonzero(span > cut) + start)
-            return total, np.concatenate(found)
+                boxes.append(bounding_box(voxels, self.reference.grid.shape))
+            return total, enclosing(box for box in boxes if box)
 
         return self._kept.once(("sum", label), look)
 
     def volume_mm3(self, label: int) -> float:
         """Predicted volume of a label: the sum of its probabilities."""
-        return self._sum_and_probable(label)[0] * self.reference.grid.voxel_volume_mm3
+        return self._sum_and_box(label)[0] * self.reference.grid.voxel_volume_mm3
 
-    def probable_voxels(self, label: int) -> NDArray[np.int64]:
-        """Flat indices of the voxels above the lowest threshold."""
-        return self._sum_and_probable(label)[1]
+    def probability_levels(self, label: int, thresholds: tuple[float, ...]) -> NDArray[np.int64]:
+        """Voxels of the whole image by (pattern, number of thresholds the probability exceeds)."""
 
-    @cached_property
-    def _probable_box(self) -> Box | None:
-        return bounding_box(self.probable_voxels(1), self.reference.grid.shape)
+        def count() -> NDArray[np.int64]:
+            patterns, p = self.reference.patterns, flat(self.probability(label).array)
+            codes, n_levels = flat(patterns.codes), len(thresholds) + 1
+            found = np.zeros(patterns.n_codes * n_levels, np.int64)
+            for _, voxels in self._probable(label):
+                levels = overlap.threshold_levels(p[voxels], thresholds)
+                cells = codes[voxels].astype(np.intp) * n_levels + levels
+                found += np.bincount(cells, minlength=found.size)
+            joint = found.reshape(patterns.n_codes, n_levels)
+            joint[:, 0] = patterns.counts - joint[:, 1:].sum(axis=1)
+            return joint
+
+        return self._kept.once(("levels", label, thresholds), count)
 
     def lesion_calibration(
         self, label: int, around: calibration.ScoredBox, bins: int, reading: Reading
@@ -144,8 +171,8 @@ class Comparison:
         return self._kept.once(
             ("lesion calibration", label, str(around), bins, form),
             lambda: calibration.calibration_histogram(
-                flat(self.reference.patterns.codes[box]),
-                [flat(self.probability(label).array[box])],
+                self.reference.patterns.codes[box],
+                [self.probability(label).array[box]],
                 self.reference.patterns.n_codes,
                 bins=bins,
                 reading=form,
@@ -246,7 +273,8 @@ class Comparison:
     def _pack(self, box: Box, thresholds: tuple[float, ...]) -> NDArray[Any]:
         bits = np.min_scalar_type((1 << len(thresholds)) - 1)
         packed = np.zeros([side.stop - side.start for side in box], bits, order="F")
-        common = intersection(box, self._probable_box) if self._probable_box else None
+        probable = self._sum_and_box(1)[1]
+        common = intersection(box, probable) if probable else None
         if common:
             inside = tuple(
                 slice(part.start - side.start, part.stop - side.start)

@@ -192,7 +192,7 @@ def vote(
     Where labels are equally good, the one with the most votes wins, and of these the first
     method's.
     """
-    marks = [[(each.voxels, each.labels)] for each in predicted]
+    marks = [each.marks.pieces() for each in predicted]
     found = number_patterns(marks, math.prod(grid.shape))
     patterns = replace(found, n_labels=n_labels)
     decided = majority(patterns) if by == "majority" else _staple(patterns)

@@ -16,7 +16,7 @@ from segjury.metrics.calibration import RaterHits
 from segjury.protocols import Protocol
 from segjury.protocols.metric_use import Efficiency, ImageUse
 from segjury.store import CalibrationBin, Detail, Result, Row, Status
-from segjury.volume import Volume
+from segjury.volume import Marks, Volume
 
 OUR_FAULT = "internal error"
 REFERENCE = "reference"
@@ -148,7 +148,7 @@ def _empty_scores(
     """What a prediction without any voxel scores."""
     zeros = np.zeros(reference.grid.shape, np.float32, "F")
     maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
-    nothing = PredictedCase(np.zeros(0, np.int64), np.zeros(0, np.uint8), maps)
+    nothing = PredictedCase(Marks((np.zeros(0, np.int64), np.zeros(0, np.uint8))), maps)
     rows = score(reference, nothing, protocol, readings).rows
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segjury import files
 from segjury.case import PredictedCase, ReferenceCase, Structure
-from segjury.consensus import RaterPatterns, pack_voxels
+from segjury.consensus import RaterPatterns, pack_marks
 from segjury.errors import InputError, MissingInputError, escaped
 from segjury.execution import ahead
 from segjury.metrics.invasion import REACH
 from segjury.names import check_name
 from segjury.protocols import Protocol
 from segjury.protocols.protocol import GridRules
-from segjury.volume import Grid, LabelMap, Volume, bounding_box, grid_differences, grow
+from segjury.volume import Grid, LabelMap, Marks, Volume, bounding_box, grid_differences, grow
 
-Marks = tuple[NDArray[np.int64], NDArray[Any]]  # labelled voxels, flat, and their labels
+READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
+MOST_AHEAD = 2
+WELL_COMPRESSED = 16
 
 # ---- reference -----------------------------------------------------------------------------
 
@@ -140,7 +141,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
             yield numbered(mask, form.labels)
 
     n_labels = len(form.labels) + 1
-    patterns = pack_voxels(marks(), grid.shape, n_raters=form.n_raters, n_labels=n_labels)
+    patterns = pack_marks(marks(), grid.shape, n_raters=form.n_raters, n_labels=n_labels)
     consensus = _given_consensus(protocol, folder, grid, warnings)
     structures = _structures(protocol, folder, grid, warnings)
     names = tuple(form.labels)
@@ -149,13 +150,9 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
 
 def numbered(mask: LabelMap, labels: Mapping[str, int]) -> Marks:
     """Voxels of the scored labels, and these as 1, 2, ... in their order."""
-    table = np.zeros(max(int(mask.labels.max(initial=0)), *labels.values()) + 1, np.uint8)
+    table = np.zeros(256, np.uint8)  # no label is larger
     table[list(labels.values())] = np.arange(1, len(labels) + 1)
-    numbers = table[mask.labels]
-    scored = numbers > 0
-    if scored.all():
-        return mask.voxels, numbers
-    return mask.voxels[scored], numbers[scored]
+    return mask.marks.relabelled(lambda labels: table[labels])
 
 
 def _given_consensus(
@@ -169,7 +166,7 @@ def _given_consensus(
     mask = files.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
     warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
     marks = [numbered(mask, form.labels)]
-    return pack_voxels(marks, grid.shape, n_raters=1, n_labels=len(form.labels) + 1)
+    return pack_marks(marks, grid.shape, n_raters=1, n_labels=len(form.labels) + 1)
 
 
 def _structures(
@@ -271,8 +268,25 @@ def load_prediction(
     for name, path in found.probabilities.items():
         maps.append(read_probability_map(path, labels[name], grid))
         warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
-    voxels, numbers = numbered(mask, labels)
-    return PredictedCase(voxels, numbers, tuple(maps), tuple(warnings))
+    return PredictedCase(numbered(mask, labels), tuple(maps), tuple(warnings))
+
+
+def read_ahead(
+    protocol: Protocol, predictions: Path, methods: Iterable[str], case: str, grid: Grid
+) -> int:
+    """How many predictions may wait in memory while another is scored.
+
+    A map that was compressed well is mostly 0, which takes no memory; one that was not holds
+    a float32 or, if even that would not do, a float64 per voxel.
+    """
+    voxels, largest = math.prod(grid.shape), 1
+    for method in methods:
+        size = voxels  # of the mask
+        for path in prediction_inputs(protocol, predictions / method, case):
+            stored = path.stat().st_size
+            size += min(WELL_COMPRESSED * stored, (8 if stored > 4 * voxels else 4) * voxels)
+        largest = max(largest, size)
+    return max(0, min(MOST_AHEAD, READ_AHEAD_BYTES // largest - 1))
 
 
 def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:

@@ -168,7 +168,7 @@ def _predicted(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:
     labels = protocol.reference.labels.values()
     numbers = np.zeros(max(labels) + 1, np.uint8)
     numbers[list(labels)] = np.arange(1, len(labels) + 1)
-    return LabelMap(mask.voxels, numbers[mask.labels], grid)
+    return LabelMap(mask.marks.relabelled(lambda labels: numbers[labels]), grid)
 
 
 def _thresholds(protocol: Protocol) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.consensus import Marks, SeenPatterns, number_patterns
+from segjury.consensus import Piece, SeenPatterns, number_patterns
 from segjury.errors import InputError
 from segjury.files import read_volume, whole_numbers
 from segjury.loading import tolerated_differences
@@ -63,7 +63,7 @@ def read_raters(
     grid = loaded[0].grid
     warnings: list[str] = []
 
-    def marks() -> Iterator[Iterator[Marks]]:
+    def marks() -> Iterator[Iterator[Piece]]:
         for path, name in zip(paths, names, strict=True):
             volume = loaded.pop() if loaded else read_volume(path)
             warnings.extend(
@@ -87,7 +87,7 @@ def short_names(paths: Sequence[Path]) -> tuple[str, ...]:
     return names if len(set(names)) == len(names) else tuple(map(str, paths))
 
 
-def _labels(volume: Volume, name: str) -> Iterator[Marks]:
+def _labels(volume: Volume, name: str) -> Iterator[Piece]:
     """The labels of a mask, a stretch of memory at a time."""
     voxels = flat(volume.array)
     for start, stop in volume.spans:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.consensus import Marks, SeenPatterns, number_patterns
+from segjury.consensus import Piece, SeenPatterns, number_patterns
 from segjury.errors import InputError
 from segjury.files import read_mask, write_volume
 from segjury.metrics.overlap import mean_pairwise_dsc, pairwise_dsc
@@ -148,7 +148,7 @@ def _draw(
 ) -> SeenPatterns:
     """The patterns of what the raters draw, and last of the mask, in the box."""
 
-    def everyone() -> Iterator[Iterator[Marks]]:
+    def everyone() -> Iterator[Iterator[Piece]]:
         for rater in range(panel.size):
             yield _marks(_drawing(parts, panel, rater, amplitudes, box))
         yield _marks(_crop(mask, box))
@@ -170,7 +170,7 @@ def _drawing(
     return labels
 
 
-def _marks(labels: NDArray[np.uint8]) -> Iterator[Marks]:
+def _marks(labels: NDArray[np.uint8]) -> Iterator[Piece]:
     voxels = flat(labels)
     for start, stop in nonzero_spans(labels):
         yield slice(start, stop), voxels[start:stop]

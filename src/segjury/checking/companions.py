@@ -34,7 +34,8 @@ def check_consensus(
     if mask is None or patterns is None or patterns.n_raters < 2:
         return problems
     apart, differing = [], []
-    voxels, numbers = numbered(mask, labels)
+    marks = numbered(mask, labels)
+    voxels, numbers = marks.voxels, marks.labels
     for number, name in enumerate(labels, 1):
         codes = flat(patterns.codes)[voxels[numbers == number]]
         if codes.size and not union(patterns, label=number)[codes].any():

@@ -61,7 +61,8 @@ def check_prediction(
     if mask is None:
         return CheckedPrediction(problems)
     problems += _check_size(mask)
-    voxels, numbers = numbered(mask, protocol.reference.labels)
+    marks = numbered(mask, protocol.reference.labels)
+    voxels, numbers = marks.voxels, marks.labels
     meets = None
     if patterns is not None and voxels.size:
         inside = _inside(patterns, voxels, numbers)

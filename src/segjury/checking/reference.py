@@ -15,7 +15,7 @@ from segjury.checking.diagnosis import failed
 from segjury.checking.folders import is_named_as_rater, stem_of
 from segjury.checking.masks import absent_names, mask_digest, read_mask
 from segjury.checking.problem import Problem, warning
-from segjury.consensus import RaterPatterns, pack_voxels
+from segjury.consensus import RaterPatterns, pack_marks
 from segjury.errors import InputError
 from segjury.loading import numbered, reference_inputs
 from segjury.protocols import Protocol
@@ -79,7 +79,7 @@ def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
         at_border={
             stem: sides
             for stem, mask in masks.items()
-            if (sides := _sides(numbered(mask, form.labels)[0], mask.grid.shape))
+            if (sides := _sides(numbered(mask, form.labels).voxels, mask.grid.shape))
         },
         has_image=has_image,
         has_consensus=has_consensus,
@@ -176,4 +176,4 @@ def _packed(protocol: Protocol, masks: Mapping[str, LabelMap]) -> RaterPatterns 
         return None
     marks = [numbered(mask, form.labels) for mask in masks.values()]
     shape = next(iter(masks.values())).grid.shape
-    return pack_voxels(marks, shape, n_raters=len(marks), n_labels=len(form.labels) + 1)
+    return pack_marks(marks, shape, n_raters=len(marks), n_labels=len(form.labels) + 1)

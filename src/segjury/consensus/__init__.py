@@ -3,13 +3,13 @@
 from segjury.consensus.estimation import MultiLabelStaple, Staple, multilabel_staple, staple
 from segjury.consensus.patterns import (
     MAX_PATTERNS,
-    Marks,
     Patterns,
+    Piece,
     RaterPatterns,
     SeenPatterns,
     number_patterns,
     pack,
-    pack_voxels,
+    pack_marks,
     seen_patterns,
 )
 from segjury.consensus.performance import Performance, performance
@@ -29,10 +29,10 @@ from segjury.consensus.votes import (
 
 __all__ = [
     "MAX_PATTERNS",
-    "Marks",
     "MultiLabelStaple",
     "Patterns",
     "Performance",
+    "Piece",
     "RaterPatterns",
     "Region",
     "SeenPatterns",
@@ -46,7 +46,7 @@ __all__ = [
     "multilabel_staple",
     "number_patterns",
     "pack",
-    "pack_voxels",
+    "pack_marks",
     "performance",
     "seen_patterns",
     "settled",

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.volume import Span, flat, nonzero_spans, nonzero_voxels
+from segjury.volume import Marks, Span, flat, nonzero_spans
 
 MAX_PATTERNS = 2**16
 LABEL_BITS = 32  # of a number that holds a pattern and a label
 
-Marks = tuple[slice | NDArray[np.int64], NDArray[Any]]  # voxels, and their labels
+Piece = tuple[slice | NDArray[np.int64], NDArray[Any]]  # voxels, and their labels
 Patterns: TypeAlias = "RaterPatterns | SeenPatterns"
 
 
@@ -45,15 +45,22 @@ class RaterPatterns:
         return np.arange(self.n_codes)[:, None] // powers % self.n_labels
 
     @cached_property
+    def marks(self) -> Marks:
+        """The voxels that at least one rater labelled, and their patterns."""
+        return Marks.of(self.codes, self.known_spans)
+
+    @property
     def voxels(self) -> NDArray[np.int64]:
         """Flat indices (x fastest) of the voxels that at least one rater labelled."""
-        return nonzero_voxels(self.codes, self.known_spans)
+        return self.marks.voxels
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """Number of voxels of each pattern over the whole image."""
-        counts = np.bincount(flat(self.codes)[self.voxels], minlength=self.n_codes)
-        counts[0] = self.codes.size - self.voxels.size
+        counts = np.zeros(self.n_codes, np.int64)
+        for _, codes in self.marks.pieces():
+            counts += np.bincount(codes, minlength=self.n_codes)
+        counts[0] = self.codes.size - counts.sum()
         return counts
 
     def marked(self, label: int = 1) -> NDArray[np.bool_]:
@@ -81,28 +88,30 @@ def pack(masks: ArrayLike, *, n_labels: int = 2) -> RaterPatterns:
     arrays = [np.asarray(mask) for mask in np.asarray(masks)]
     if not arrays:
         raise ValueError("no rater was given")
-    marks = ((voxels := nonzero_voxels(array), flat(array)[voxels]) for array in arrays)
-    return pack_voxels(marks, arrays[0].shape, n_raters=len(arrays), n_labels=n_labels)
+    marks = (Marks.of(array) for array in arrays)
+    return pack_marks(marks, arrays[0].shape, n_raters=len(arrays), n_labels=n_labels)
 
 
-def pack_voxels(
-    marks: Iterable[tuple[NDArray[np.int64], NDArray[Any]]],
+def pack_marks(
+    marks: Iterable[Marks],
     shape: tuple[int, ...],
     *,
     n_raters: int,
     n_labels: int = 2,
 ) -> RaterPatterns:
-    """`pack` for raters given by their labelled voxels (flat indices, x fastest) and labels."""
+    """`pack` for raters given by their labelled voxels."""
     if n_labels**n_raters > MAX_PATTERNS:
         raise ValueError(f"{n_raters} raters with {n_labels} labels are too many to pack")
     dtype = np.min_scalar_type(n_labels**n_raters - 1)
     codes = np.zeros(shape, dtype, order="F")
     first, last = codes.size, 0
-    for rater, (voxels, labels) in enumerate(marks):
-        if labels.size and not 0 <= labels.min() <= labels.max() < n_labels:
-            raise ValueError(f"rater {rater + 1} has labels outside 0 to {n_labels - 1}")
-        flat(codes)[voxels] += (labels.astype(np.int64) * n_labels**rater).astype(dtype)
-        if voxels.size:
+    for rater, marked in enumerate(marks):
+        for voxels, labels in marked.pieces():
+            if not voxels.size:
+                continue
+            if not 0 <= labels.min() <= labels.max() < n_labels:
+                raise ValueError(f"rater {rater + 1} has labels outside 0 to {n_labels - 1}")
+            flat(codes)[voxels] += (labels.astype(np.int64) * n_labels**rater).astype(dtype)
             first, last = min(first, int(voxels[0])), max(last, int(voxels[-1]) + 1)
     spans = nonzero_spans(flat(codes)[first:last])
     shifted = tuple((start + first, stop + first) for start, stop in spans)
@@ -146,7 +155,7 @@ def seen_patterns(labels: NDArray[Any], *, n_labels: int, voxels_elsewhere: int)
     return replace(found, n_labels=n_labels)
 
 
-def number_patterns(raters: Iterable[Iterable[Marks]], n_voxels: int) -> SeenPatterns:
+def number_patterns(raters: Iterable[Iterable[Piece]], n_voxels: int) -> SeenPatterns:
     """Number the patterns of `n_voxels` voxels as they turn up, one rater after the other.
 
     A rater comes as parts of memory, no voxel twice, with the labels (below 2^32) there. Between
@@ -168,7 +177,7 @@ def number_patterns(raters: Iterable[Iterable[Marks]], n_voxels: int) -> SeenPat
 
 
 def _told_apart(
-    codes: NDArray[Any], marks: Iterable[Marks], numbers: dict[int, int], known: int
+    codes: NDArray[Any], marks: Iterable[Piece], numbers: dict[int, int], known: int
 ) -> NDArray[Any]:
     """The codes after one more rater; `numbers` learns the new ones, which follow the known."""
     for where, labels in marks:

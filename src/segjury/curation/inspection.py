@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from segjury import files
-from segjury.consensus import pack_voxels
+from segjury.consensus import pack_marks
 from segjury.curation.rules import (
     Agreement,
     AnyRule,
@@ -25,7 +25,7 @@ from segjury.errors import InputError, MissingInputError
 from segjury.metrics.overlap import mean_pairwise_dsc
 from segjury.protocols import Protocol
 from segjury.ties import settled
-from segjury.volume import Grid, Ints, LabelMap, bounding_box, grid_differences
+from segjury.volume import Grid, Ints, LabelMap, Marks, bounding_box, grid_differences
 
 MISSING, UNREADABLE, SHAPE = "missing-file", "unreadable-file", "corrupt-geometry"
 Number = float | int | None
@@ -256,8 +256,9 @@ def _agreement(rule: Agreement, case: CaseFiles) -> Iterator[Exclusion]:
         return
     of_labels = []
     for label in rule.labels or case.protocol.label_names:
-        marks = ((v := case.voxels(mask, (label,)), np.ones(v.size, np.uint8)) for mask in masks)
-        patterns = pack_voxels(marks, case.grid.shape, n_raters=len(masks))
+        drawn = (case.voxels(mask, (label,)) for mask in masks)
+        marks = (Marks((voxels, np.ones(voxels.size, np.uint8))) for voxels in drawn)
+        patterns = pack_marks(marks, case.grid.shape, n_raters=len(masks))
         of_labels.append(mean_pairwise_dsc(patterns.counts, patterns.marked()))
     dsc, limit = float(np.mean(of_labels)), rule.min_mean_pairwise_dsc
     if _same(dsc) < limit:

@@ -9,44 +9,71 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.errors import InputError
-from segjury.volume import LabelMap, Volume, flat, nonzero_voxels
+from segjury.volume import LabelMap, Marks, Volume, flat
 
 WHOLE_NUMBER_TOLERANCE = 1e-3
 
 
 def label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
     """The labelled voxels; refuse what is not a whole number, or not one of `labels`."""
-    voxels = nonzero_voxels(volume.array, volume.spans)
-    values = flat(volume.array)[voxels]
-    if values.dtype.kind == "f":
-        values = whole_numbers(values)
-        voxels, values = voxels[values != 0], values[values != 0]
+    marks = Marks.of(volume.array, volume.spans)
+    if volume.array.dtype.kind == "f":
+        _refuse_fractions(marks)
     allowed = np.unique([0, *labels])
-    known = np.isin(values, allowed)
-    if not known.all():
-        unknown = np.unique(values[~known])
+    strange = [np.zeros(0, volume.array.dtype)]
+    for _, values in marks.pieces():
+        rounded = _rounded(values)
+        strange.append(rounded[~np.isin(rounded, allowed)])
+    unknown = np.unique(np.concatenate(strange))
+    if unknown.size:
         shown = ", ".join(f"{value:g}" for value in unknown[:5])
         raise InputError(
             f"has unknown label{'s' if unknown.size > 1 else ''} {shown}"
             f"{', ...' if unknown.size > 5 else ''}, expected {', '.join(map(str, allowed))}",
             "Store the mask with the protocol's labels",
         )
-    return LabelMap(voxels, values.astype(np.min_scalar_type(allowed[-1])), volume.grid)
+    dtype = np.min_scalar_type(allowed[-1])
+    if volume.array.dtype != dtype:
+        marks = marks.relabelled(lambda values: _rounded(values).astype(dtype))
+    return LabelMap(marks, volume.grid)
+
+
+def _rounded(values: NDArray[Any]) -> NDArray[Any]:
+    return np.rint(values) if values.dtype.kind == "f" else values
+
+
+def _refuse_fractions(marks: Marks) -> None:
+    """Refuse labels of which some are no whole numbers; says how many of all pieces."""
+    count, example = 0, 0.0
+    for _, values in marks.pieces():
+        off = _fractions(values)
+        example = example if count or not off.size else float(off[0])
+        count += off.size
+    if count:
+        raise _no_mask(count, example)
+
+
+def _fractions(values: NDArray[Any]) -> NDArray[Any]:
+    """The values that are not close to a whole number."""
+    with np.errstate(invalid="ignore"):  # of a NaN
+        return np.asarray(values[~(np.abs(values - np.rint(values)) <= WHOLE_NUMBER_TOLERANCE)])
+
+
+def _no_mask(count: int, example: float) -> InputError:
+    return InputError(
+        f"is not a mask: {count} voxels are not whole numbers, e.g. {example:g}",
+        "Store labels, and resample masks with nearest neighbour",
+    )
 
 
 def whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """Labels that may be stored as floats, rounded; refuse what is no whole number."""
     if values.dtype.kind != "f":
         return values
-    with np.errstate(invalid="ignore"):  # of a NaN
-        rounded = np.rint(values)
-        off = ~(np.abs(values - rounded) <= WHOLE_NUMBER_TOLERANCE)
-    if off.any():
-        raise InputError(
-            f"is not a mask: {off.sum()} voxels are not whole numbers, e.g. {values[off][0]:g}",
-            "Store labels, and resample masks with nearest neighbour",
-        )
-    return np.asarray(rounded)
+    off = _fractions(values)
+    if off.size:
+        raise _no_mask(off.size, float(off[0]))
+    return np.asarray(np.rint(values))
 
 
 def probabilities(volume: Volume) -> Volume:

@@ -6,6 +6,8 @@ does, and dissensus where some do. Dissensus voxels do not count.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -40,9 +42,10 @@ def agreement_dsc(
     everyone, anyone = np.asarray(masks.all(axis=0)), np.asarray(masks.any(axis=0))
     counted = predicted & (everyone | ~anyone)
     if reading == "released":
-        return rowwise_dsc(
-            np.flatnonzero(flat(everyone)), np.flatnonzero(flat(counted)), masks.shape[1:]
-        )
+        rows = RowCounts.of_nothing(masks.shape[1:])
+        found = {"foreground": everyone, "counted": counted, "common": everyone & counted}
+        rows.add(**{name: np.flatnonzero(flat(mask)) for name, mask in found.items()})
+        return rowwise_dsc(rows)
     return agreement_dsc_from_sizes(
         int(everyone.sum()), int(counted.sum()), int((everyone & counted).sum()), reading=reading
     )
@@ -57,25 +60,41 @@ def agreement_dsc_from_sizes(
     return 2.0 * common / (foreground + counted)
 
 
-def rowwise_dsc(
-    foreground: NDArray[np.int64], counted: NDArray[np.int64], shape: tuple[int, ...]
-) -> float:
-    """The released consensus DSC, from flat voxel indices (x fastest).
+@dataclass(frozen=True)
+class RowCounts:
+    """Voxels of F, of P and of both in every row along x, by flat number of the row."""
+
+    shape: tuple[int, ...]
+    foreground: NDArray[np.int64]
+    counted: NDArray[np.int64]
+    common: NDArray[np.int64]
+
+    @classmethod
+    def of_nothing(cls, shape: tuple[int, ...]) -> RowCounts:
+        """To be added to."""
+        rows = shape[1] * shape[2]
+        return cls(shape, *np.zeros((3, rows), np.int64))
+
+    def add(self, **voxels: NDArray[np.int64]) -> None:
+        """Count more voxels, given by flat indices (x fastest), as what they are named."""
+        for name, some in voxels.items():
+            getattr(self, name)[:] += np.bincount(some // self.shape[0], minlength=self.common.size)
+
+
+def rowwise_dsc(rows: RowCounts) -> float:
+    """The released consensus DSC, from the counts of the rows.
 
     The released program hands a volume to a Dice for batches of channels, which takes slices for
     batches, rows for channels and the first channel for background.
     """
-    n_x, n_y, n_z = shape
-
-    def per_row(voxels: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.bincount(voxels // n_x, minlength=n_y * n_z).reshape(n_z, n_y)[:, 1:]
-
-    marked = per_row(foreground)
-    common = per_row(np.intersect1d(foreground, counted, assume_unique=True))
+    _, n_y, n_z = rows.shape
+    marked, counted, common = (
+        per_row.reshape(n_z, n_y)[:, 1:] for per_row in (rows.foreground, rows.counted, rows.common)
+    )
     valid = marked > 0
-    dice = 2 * common / np.maximum(marked + per_row(counted), 1)
-    rows = valid.sum(axis=1)
-    slices = (dice * valid).sum(axis=1)[rows > 0] / rows[rows > 0]
+    dice = 2 * common / np.maximum(marked + counted, 1)
+    filled = valid.sum(axis=1)
+    slices = (dice * valid).sum(axis=1)[filled > 0] / filled[filled > 0]
     return float(slices.mean()) if slices.size else 0.0
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.consensus import pack
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
-from segjury.volume import Box, Span, bounding_box, flat
+from segjury.volume import LONGEST_SPAN, Box, Span, bounding_box, flat
 
 BINS = 50
 PADDING_VOXELS = 20
@@ -86,12 +87,12 @@ def mr_ece(
     masks, p = np.asarray(raters, bool), np.asarray(probability)
     check_shapes(masks, probability=p)
     patterns = pack(masks)
-    around = scored_box(patterns.voxels, p.shape, padding_voxels)
+    around = scored_box(bounding_box(patterns.voxels, p.shape), p.shape, padding_voxels)
     if around is None:
         return float("nan")
     box = around.of(reading)
     histogram = calibration_histogram(
-        flat(patterns.codes[box]), [flat(p[box])], patterns.n_codes, bins=bins, reading=reading
+        patterns.codes[box], [p[box]], patterns.n_codes, bins=bins, reading=reading
     )
     return float(np.mean(ece_per_rater(histogram, patterns.labels, reading=reading)))
 
@@ -110,10 +111,9 @@ class ScoredBox:
 
 
 def scored_box(
-    voxels: NDArray[np.int64], shape: tuple[int, int, int], padding_voxels: int = PADDING_VOXELS
+    box: Box | None, shape: tuple[int, int, int], padding_voxels: int = PADDING_VOXELS
 ) -> ScoredBox | None:
-    """Box around marked voxels from `min - padding` up to, not with, `max + padding`."""
-    box = bounding_box(voxels, shape)
+    """The box of the marked voxels from `min - padding` up to, not with, `max + padding`."""
     if box is None:
         return None
     x, y, z = (slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box)
@@ -140,31 +140,42 @@ def calibration_histogram(
     spans: Iterable[Span] | None = None,
     counts: NDArray[np.int64] | None = None,
 ) -> CalibrationHistogram:
-    """Count flat voxels once for all raters; those where every map is 0 are one number.
+    """Count voxels once for all raters; those where every map is 0 are one number.
 
-    Looks only at `spans`, where it is known that the maps are 0 elsewhere. `counts` are the
-    numbers of voxels of each code, where these are known.
+    Looks only at `spans` of flat arrays, where it is known that the maps are 0 elsewhere. `counts`
+    are the numbers of voxels of each code, where these are known. Other arrays are looked at some
+    planes at a time, in the order of memory.
     """
-    counts = np.bincount(codes, minlength=n_codes) if counts is None else counts
+    pieces = list(_planes(codes.shape) if spans is None else spans)
+    if counts is None:
+        counts = np.zeros(n_codes, np.int64)
+        for start, stop in pieces:
+            counts += np.bincount(flat(codes[..., start:stop]), minlength=n_codes)
     shape = (n_codes, len(probabilities) + 1, bins + 1)
     voxels = np.zeros(shape, np.int64)
     total = np.zeros(bins + 1, np.float32 if reading == "released" else np.float64)
-    for start, stop in [(0, codes.size)] if spans is None else spans:
-        maps = [p[start:stop] for p in probabilities]
+    for start, stop in pieces:
+        maps = [flat(p[..., start:stop]) for p in probabilities]
         uncertain = np.flatnonzero(np.logical_or.reduce([p != 0 for p in maps]))
         confidence, label = _top_label([p[uncertain] for p in maps], reading)
         index = _bin(confidence, bins, reading)
-        pattern = codes[start:stop][uncertain].astype(np.intp)
+        pattern = flat(codes[..., start:stop])[uncertain].astype(np.intp)
         cells = np.ravel_multi_index((pattern, label, index), shape)
         found = np.bincount(cells)  # as long as needed: all patterns of many labels are many
         voxels.reshape(-1)[: found.size] += found
-        _add(total, index, confidence)
+        _add(total, index, confidence, one_by_one=spans is None or reading == "released")
     certain = counts - voxels.sum(axis=(1, 2))
     one = _bin(np.ones(1), bins, reading)[0]
     voxels[:, 0, one] += certain
     confidence_sum = total.astype(np.float64)
     confidence_sum[one] += certain.sum()
     return CalibrationHistogram(voxels, confidence_sum)
+
+
+def _planes(shape: tuple[int, ...]) -> Iterator[Span]:
+    """From and to which plane along the last axis to look at once."""
+    planes = max(1, LONGEST_SPAN // max(math.prod(shape[:-1]), 1))
+    return ((first, min(first + planes, shape[-1])) for first in range(0, shape[-1], planes))
 
 
 def _top_label(
@@ -203,13 +214,20 @@ def _released_edges(bins: int) -> NDArray[np.float32]:
     return np.where(k < (bins + 1) / 2, k * step, 1 - (bins - k) * step).astype(np.float32)
 
 
-def _add(total: NDArray[Any], index: NDArray[np.intp], confidence: NDArray[Any]) -> None:
-    """Add confidences to the sums of their bins: exactly, or one after the other in float32.
+def _add(
+    total: NDArray[Any], index: NDArray[np.intp], confidence: NDArray[Any], *, one_by_one: bool
+) -> None:
+    """Add confidences to the sums of their bins, in the precision of these.
 
-    The order matters in float32: the released sums lose up to 1e-3 of the score that way.
+    One by one, how many are added at once does not matter. In float32 the order does: the released
+    sums lose up to 1e-3 of the score that way.
     """
-    if total.dtype == np.float64:
+    if total.dtype == np.float64 and not one_by_one:
         total += np.bincount(index, weights=confidence, minlength=total.size)
+        return
+    if total.dtype == np.float64:
+        index = np.concatenate([np.arange(total.size), index])
+        total[:] = np.bincount(index, weights=np.concatenate([total, confidence]))
         return
     order = np.argsort(index.astype(np.uint8 if total.size <= 256 else np.intp), kind="stable")
     ends = np.cumsum(np.bincount(index, minlength=total.size))

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.metrics.metric import Metric
@@ -21,6 +22,7 @@ from segjury.metrics.outline import edge_voxels, flat_masks
 from segjury.volume import Floats, Ints, Shape, Triple
 
 VOXEL_UNITS: Triple = (1.0, 1.0, 1.0)
+AT_ONCE = 1 << 25  # voxels, so that a mask that is nearly full needs little memory
 
 BAVD = Metric(
     name="bavd",
@@ -46,7 +48,7 @@ AHD = Metric(
 
 @dataclass(frozen=True)
 class VoxelSet:
-    """A mask as flat voxel indices (x fastest, ascending) on a grid; its edge is found once."""
+    """A mask as flat voxel indices (x fastest, ascending) on a grid."""
 
     voxels: Ints
     shape: Shape
@@ -55,15 +57,25 @@ class VoxelSet:
     def __post_init__(self) -> None:
         check_spacing(self.spacing)
 
-    @cached_property
-    def edge(self) -> Points:
+    def find_edge(self) -> Points:
         """The voxels with a face neighbour outside."""
         return Points(edge_voxels(self.voxels, self.shape), self.shape, self.spacing)
 
-    def without(self, other: VoxelSet) -> Points:
-        """The voxels that are not in another set."""
-        only = self.voxels[~contained(self.voxels, other.voxels)]
-        return Points(only, self.shape, self.spacing)
+    @cached_property
+    def edge(self) -> Points:
+        """`find_edge`, found once and kept."""
+        return self.find_edge()
+
+    def distances_outside(self, other: VoxelSet, edge: Points) -> Floats:
+        """Distance to another set, given its edge, of the voxels that are not in it."""
+        distances, count = np.empty(self.voxels.size), 0
+        for start in range(0, self.voxels.size, AT_ONCE):
+            voxels = self.voxels[start : start + AT_ONCE]
+            only = voxels[~contained(voxels, other.voxels)]
+            found = nearest_distances(Points(only, self.shape, self.spacing), edge)
+            distances[count : count + found.size] = found
+            count += found.size
+        return distances[:count]
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,9 @@ class VoxelDistances:
 def voxel_distances(reference: VoxelSet, prediction: VoxelSet) -> VoxelDistances:
     """The distances between two sets on the same grid, in the unit of its spacing."""
     return VoxelDistances(
-        nearest_distances(reference.without(prediction), prediction.edge),
-        nearest_distances(prediction.without(reference), reference.edge),
+        # Not kept: the edge of a bad prediction can be large, and nobody asks for it again.
+        reference.distances_outside(prediction, prediction.find_edge()),
+        prediction.distances_outside(reference, reference.edge),
         reference.voxels.size,
         prediction.voxels.size,
     )

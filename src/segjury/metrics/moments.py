@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.metrics.metric import Metric
-from segjury.volume import flat
+from segjury.volume import LONGEST_SPAN, flat
 
 Exact = NDArray[Any]  # of Fractions
 
@@ -47,12 +47,13 @@ class Moments:
     @classmethod
     def of_voxels(cls, voxels: NDArray[np.int64], shape: tuple[int, ...]) -> Moments:
         """The moments of voxels given by flat indices (x fastest)."""
-        axes = np.unravel_index(voxels, shape, order="F")
-        return cls(
-            voxels.size,
-            tuple(int(axis.sum()) for axis in axes),
-            tuple(tuple(int(first @ second) for second in axes) for first in axes),
-        )
+        sums, products = np.zeros(len(shape), np.int64), np.zeros((len(shape),) * 2, np.int64)
+        for start in range(0, voxels.size, LONGEST_SPAN):
+            some = voxels[start : start + LONGEST_SPAN]
+            axes = np.stack(np.unravel_index(some, shape, order="F"))
+            sums += axes.sum(axis=1)
+            products += axes @ axes.T
+        return cls(voxels.size, tuple(sums.tolist()), tuple(map(tuple, products.tolist())))
 
     @property
     def centre(self) -> Exact:

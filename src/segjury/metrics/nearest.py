@@ -35,17 +35,20 @@ class Points:
     shape: Shape
     spacing: Triple
 
-    @cached_property
-    def indices(self) -> Ints:
-        """Indices x, y, z on the grid, (n, 3)."""
-        return _indices(self.flat, self.shape)
+    def indices(self, rows: Ints) -> Ints:
+        """Indices x, y, z on the grid of some of the points, (n, 3)."""
+        return _indices(self.flat[rows], self.shape)
 
     @cached_property
     def tree(self) -> cKDTree:
         """Made once, however many other sets are compared with this one."""
         from scipy.spatial import cKDTree
 
-        return cKDTree(self.indices * self.spacing, balanced_tree=False, compact_nodes=False)
+        place = np.empty((self.flat.size, 3))
+        for start in range(0, len(place), PIECE):
+            some = self.flat[start : start + PIECE]
+            place[start : start + PIECE] = _indices(some, self.shape) * self.spacing
+        return cKDTree(place, balanced_tree=False, compact_nodes=False)
 
 
 def check_spacing(spacing: Triple) -> None:
@@ -65,17 +68,18 @@ def nearest_distances(points: Points, others: Points) -> Floats:
     if others.flat.size == 0:
         return np.full(points.flat.size, np.inf)
     distances = np.zeros(points.flat.size)
-    apart = np.flatnonzero(~contained(points.flat, others.flat))
-    far = [np.zeros(0, np.int64)]
-    for piece in _pieces(apart):
-        indices = _indices(points.flat[piece], points.shape)
-        nearest, is_far = _nearest_if_near(indices, others)
-        distances[piece] = _lengths(indices - nearest, others.spacing)
-        far.append(piece[is_far])
-    search = _search_for_far(points, np.concatenate(far), others)
-    for piece in _pieces(np.concatenate(far)):
-        indices = _indices(points.flat[piece], points.shape)
-        distances[piece] = _lengths(indices - search(indices), others.spacing)
+    for start in range(0, distances.size, PIECE):
+        piece = points.flat[start : start + PIECE]
+        apart = np.flatnonzero(~contained(piece, others.flat))
+        if apart.size:
+            indices = _indices(piece[apart], points.shape)
+            distances[start + apart] = _distances_if_near(indices, others)
+    search = _search_for_far(points, distances, others)
+    for start in range(0, distances.size, PIECE):
+        far = start + np.flatnonzero(np.isinf(distances[start : start + PIECE]))
+        if far.size:
+            indices = points.indices(far)
+            distances[far] = _lengths(indices - search(indices), others.spacing)
     return distances
 
 
@@ -106,30 +110,41 @@ def _lengths(offsets: Ints, spacing: Triple) -> Floats:
     return np.asarray(np.sqrt(((offsets * np.asarray(spacing)) ** 2).sum(axis=1)))
 
 
-def _nearest_if_near(indices: Ints, others: Points) -> tuple[Ints, NDArray[np.bool_]]:
-    """Indices of the nearest of the others, and for which points none is near."""
+def _distances_if_near(indices: Ints, others: Points) -> Floats:
+    """Distance of points from the nearest of the others, infinite where none is near."""
     near = NEAR_VOXELS * float(np.mean(others.spacing))
     _, row = others.tree.query(indices * others.spacing, distance_upper_bound=near)
     is_far = row == others.flat.size  # the tree's way to say that none is that near
-    return others.indices[np.where(is_far, 0, row)], is_far
+    distances = _lengths(indices - others.indices(np.where(is_far, 0, row)), others.spacing)
+    distances[is_far] = np.inf
+    return distances
 
 
-def _search_for_far(points: Points, far: Ints, others: Points) -> Callable[[Ints], Ints]:
-    """How to find the nearest of the others for points that have none near."""
+def _search_for_far(points: Points, distances: Floats, others: Points) -> Callable[[Ints], Ints]:
+    """How to find the nearest of the others for the points whose distance is infinite so far."""
     from scipy import ndimage
 
-    if far.size:
-        corners = [extent(points.flat[far], points.shape), extent(others.flat, others.shape)]
+    corners, count = [], 0
+    for start in range(0, distances.size, PIECE):
+        is_far = np.isinf(distances[start : start + PIECE])
+        if is_far.any():
+            count += int(np.count_nonzero(is_far))
+            corners.append(extent(points.flat[start : start + PIECE][is_far], points.shape))
+    if count:
+        corners.append(extent(others.flat, others.shape))
         low = np.min([low for low, _ in corners], axis=0)
         box = np.max([high for _, high in corners], axis=0) - low + 1
-        if box.prod() <= min(MOST_BOX_VOXELS, BOX_VOXELS_PER_FAR_POINT * far.size):
+        if box.prod() <= min(MOST_BOX_VOXELS, BOX_VOXELS_PER_FAR_POINT * count):
             outside = np.ones(box, bool)
-            outside[tuple((others.indices - low).T)] = False
+            for piece in _pieces(others.flat):
+                outside[tuple((_indices(piece, others.shape) - low).T)] = False
             nearest = ndimage.distance_transform_edt(
                 outside, sampling=others.spacing, return_distances=False, return_indices=True
             )
             return lambda indices: np.asarray(nearest[:, *(indices - low).T].T + low)
-    return lambda indices: others.indices[others.tree.query(indices * others.spacing)[1]]
+    return lambda indices: others.indices(
+        np.asarray(others.tree.query(indices * others.spacing)[1], np.int64)
+    )
 
 
 def extent(voxels: Ints, shape: Shape) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ from segjury.metrics.neighbourhood import (
     neighbourhood,
     voxels_of,
 )
-from segjury.volume import Bools, Ints, Shape, bounding_box, coordinates, flat
+from segjury.volume import LONGEST_SPAN, Bools, Ints, Shape, bounding_box, coordinates, flat
 
 Thinning = Literal["lee", "topology-preserving"]
 
@@ -49,12 +49,13 @@ def _lee(voxels: Ints, shape: Shape) -> Ints:
     box = bounding_box(voxels, shape)
     if box is None:
         return voxels
-    inside = tuple(
-        axis - side.start for axis, side in zip(coordinates(voxels, shape), box, strict=True)
-    )
     mask = np.zeros([side.stop - side.start for side in box], bool)
-    mask[inside] = True
-    return np.asarray(voxels[skeletonize(mask, method="lee")[inside]])
+    for start in range(0, voxels.size, LONGEST_SPAN):
+        axes = coordinates(voxels[start : start + LONGEST_SPAN], shape)
+        mask[tuple(axis - side.start for axis, side in zip(axes, box, strict=True))] = True
+    x, y, z = np.nonzero(skeletonize(mask, method="lee"))
+    thin = (x + box[0].start) + shape[0] * ((y + box[1].start) + shape[1] * (z + box[2].start))
+    return np.sort(thin)
 
 
 def skeleton(mask: ArrayLike) -> Bools:

@@ -14,7 +14,7 @@ from segjury.metrics.nearest import contained
 from segjury.metrics.neighbourhood import padded, voxels_of
 from segjury.metrics.outline import flat_masks
 from segjury.metrics.thinning import Thinning, skeleton_voxels, thin_voxels
-from segjury.volume import Ints, Shape
+from segjury.volume import LONGEST_SPAN, Ints, Shape
 
 CALIBRES = ("1-2 voxels", "3-4 voxels", "5 voxels and more")
 CALIBRE_LIMITS = (2.5, 4.5)  # of the diameter in voxels, between the classes
@@ -125,11 +125,8 @@ def betti_from_voxels(voxels: Ints, shape: Shape) -> BettiNumbers:
     """
     if not voxels.size:
         return BettiNumbers(0, 0, 0)
-    place, (wide, high, deep) = padded(voxels, shape)
+    start, stop, (wide, high, deep) = _runs(voxels, shape)
     row, plane = wide, wide * high
-    breaks = np.flatnonzero(np.diff(place) > 1)
-    start = place[np.append(0, breaks + 1)]
-    stop = place[np.append(breaks, len(place) - 1)] + 1
     components = _count_parts(start, stop, (row, plane, plane + row, plane - row), reach=1)
     # What lies between two runs may reach over several rows, but then it is all outside.
     between = np.append(0, stop), np.append(start, plane * deep)
@@ -143,6 +140,19 @@ def betti_from_voxels(voxels: Ints, shape: Shape) -> BettiNumbers:
     return BettiNumbers(components, components + cavities - euler, cavities)
 
 
+def _runs(voxels: Ints, shape: Shape) -> tuple[Ints, Ints, Shape]:
+    """Where runs of voxels along x start and stop on the padded grid, and the shape of that."""
+    starts, stops = [], []
+    last = -2
+    for first in range(0, voxels.size, LONGEST_SPAN):
+        place, grid = padded(voxels[first : first + LONGEST_SPAN], shape)
+        gap = np.diff(place, prepend=last) > 1
+        starts.append(place[gap])
+        stops.append(np.append(last, place[:-1])[gap] + 1)
+        last = place[-1]
+    return np.concatenate(starts), np.append(np.concatenate(stops)[1:], last + 1), grid
+
+
 def _count_parts(start: Ints, stop: Ints, shifts: tuple[int, ...], *, reach: int) -> int:
     """Number of connected parts of runs that are linked where they overlap when shifted.
 
@@ -150,16 +160,19 @@ def _count_parts(start: Ints, stop: Ints, shifts: tuple[int, ...], *, reach: int
     """
     from scipy.sparse import coo_array, csgraph
 
-    pairs = []
-    for shift in shifts:
-        first = np.searchsorted(stop, start + (shift - reach), side="right")
-        count = np.maximum(np.searchsorted(start, stop + (shift + reach)) - first, 0)
-        run = np.repeat(np.arange(len(start)), count)
-        earlier = np.cumsum(count) - count
-        pairs.append((run, np.arange(len(run)) + (first - earlier)[run]))
-    ends = np.concatenate(pairs, axis=1)
-    graph = coo_array((np.ones(ends.shape[1], bool), tuple(ends)), (len(start), len(start)))
-    return int(csgraph.connected_components(graph, directed=False)[0])
+    part, parts = np.arange(len(start), dtype=np.int32), len(start)
+    for shift in shifts:  # one after the other, as all links together need much memory
+        first = np.searchsorted(stop, start + (shift - reach), side="right").astype(np.int32)
+        last = np.searchsorted(start, stop + (shift + reach)).astype(np.int32)
+        count = np.maximum(last - first, 0)
+        run = np.repeat(np.arange(len(start), dtype=np.int32), count)
+        first -= np.cumsum(count, dtype=np.int32) - count
+        other = np.arange(len(run), dtype=np.int32) + first[run]
+        linked = (np.ones(len(run), bool), (part[run], part[other]))
+        graph = coo_array(linked, (parts, parts))
+        parts, joined = csgraph.connected_components(graph, directed=False)
+        part = joined[part]
+    return int(parts)
 
 
 def _count_intervals(start: Ints, stop: Ints, shifts: tuple[int, ...]) -> int:

@@ -13,7 +13,7 @@ from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
 from segjury.raters.masks import rater_name
 from segjury.store import Result
-from segjury.volume import Volume, flat
+from segjury.volume import Marks, Volume, flat
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,4 @@ def as_prediction(reference: ReferenceCase, rater: int, protocol: Protocol) -> P
         values = np.zeros(reference.grid.shape, np.float32, order="F")
         flat(values)[voxels[labels == label]] = 1.0
         maps.append(Volume(values, reference.grid, patterns.known_spans))
-    return PredictedCase(voxels, labels, tuple(maps))
+    return PredictedCase(Marks((voxels, labels)), tuple(maps))

@@ -22,9 +22,7 @@ def score_dsc(comparison: Comparison, label: int, use: form.Dsc, reading: Readin
         value = overlap.dsc_from_sizes(*sizes, reading=reading, epsilon=use.epsilon)
         return Measured(value, parts=_voxels(counts))
     if reading == "released":
-        foreground, counted = comparison.agreement_voxels(label)
-        shape = comparison.reference.grid.shape
-        return Measured(agreement.rowwise_dsc(foreground, counted, shape))
+        return Measured(agreement.rowwise_dsc(comparison.agreement_rows(label)))
     value = agreement.agreement_dsc_from_sizes(*comparison.agreement_sizes(label), reading=reading)
     return Measured(value, "nothing to agree on and nothing predicted" if math.isnan(value) else "")
 

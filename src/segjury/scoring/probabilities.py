@@ -14,25 +14,17 @@ from segjury.metrics import agreement, calibration, overlap, volume
 from segjury.metrics.metric import Reading
 from segjury.protocols import metric_use as form
 from segjury.scoring.measured import Measured, Part
-from segjury.volume import flat
+from segjury.volume import bounding_box, enclosing
 
 
 def score_thr_dsc(
     comparison: Comparison, label: int, use: form.ThrDsc, reading: Reading
 ) -> Measured:
     """Mean Dice over thresholds, from voxel counts by (rater pattern, probability level)."""
-    patterns = comparison.reference.patterns
-    voxels = comparison.probable_voxels(label)
-    levels = overlap.threshold_levels(
-        flat(comparison.probability(label).array)[voxels], use.thresholds
-    )
-    codes = flat(patterns.codes)[voxels].astype(np.intp)
-    n_levels = len(use.thresholds) + 1
-    joint = np.bincount(codes * n_levels + levels, minlength=patterns.n_codes * n_levels)
-    joint = joint.reshape(patterns.n_codes, n_levels)
-    joint[:, 0] = patterns.counts - joint[:, 1:].sum(axis=1)
+    joint = comparison.probability_levels(label, use.thresholds)
+    n_levels = joint.shape[1]
     by_level = np.zeros((n_levels, n_levels), np.int64)
-    share = soft_mean(patterns, label=label)
+    share = soft_mean(comparison.reference.patterns, label=label)
     np.add.at(by_level, overlap.threshold_levels(share, use.thresholds), joint)
     return Measured(overlap.thr_dsc_from_levels(by_level, reading=reading))
 
@@ -64,8 +56,10 @@ def score_mr_ece(comparison: Comparison, label: int, use: form.MrEce, reading: R
     patterns = comparison.reference.patterns
     marked = patterns.marked(label)
     anyone = union(patterns, label=label)
-    voxels = patterns.voxels[anyone[flat(patterns.codes)[patterns.voxels]]]
-    around = calibration.scored_box(voxels, comparison.reference.grid.shape, use.padding_voxels)
+    shape = comparison.reference.grid.shape
+    boxes = (bounding_box(v[anyone[codes]], shape) for v, codes in patterns.marks.pieces())
+    box = enclosing(each for each in boxes if each)
+    around = calibration.scored_box(box, shape, use.padding_voxels)
     if around is None:
         return Measured(math.nan, "no rater marked anything")
     histogram = comparison.lesion_calibration(label, around, use.bins, reading)

@@ -91,6 +91,7 @@ def score_cldice(
     reference, prediction = comparison.reference, comparison.prediction
     ours = reference.skeleton(label, use.thinning)
     theirs = comparison.skeleton(label, use.thinning)
+    # Listed only now: thinning a large mask needs the memory.
     masks = reference.consensus.voxels(label), prediction.of(label)
     value = topology.cldice_from_skeletons(
         *masks, reference_skeleton=ours, prediction_skeleton=theirs
