@@ -24,7 +24,7 @@ from segjury.judging import no_gain_by_absence
 from segjury.loading import (
     case_names,
     case_table,
-    method_names,
+    chosen_methods,
     reference_inputs,
     refuse_wrong_folders,
 )
@@ -99,7 +99,7 @@ def run(
     if unknown or isinstance(readings, str):
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
     cases = case_names(reference)
-    chosen = _chosen_methods(predictions, methods)
+    chosen = chosen_methods(predictions, methods)
     refuse_wrong_folders(form, reference, cases, predictions, chosen)
     known = case_table(form, reference, cases, case_file)
     costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
@@ -114,7 +114,7 @@ def run(
         reference.resolve(),  # a worker may have another working directory
         predictions.resolve(),
         case="",
-        methods=chosen,
+        methods=tuple(chosen),
         store=store.resolve() if store else None,
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
@@ -140,7 +140,7 @@ def run(
         "predictions": str(predictions.resolve()),
         "case_table": str(case_file.resolve()) if case_file else None,
         "efficiency": str(efficiency.resolve()) if efficiency else None,
-        "methods": list(chosen),
+        "methods": chosen,
         "cases": len(cases),
         "kept": kept,
         "follow_links": follow_links,
@@ -154,16 +154,6 @@ def run(
     }
     results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
     return tabulate(form, results, known, about, costs.warnings)
-
-
-def _chosen_methods(predictions: Path, methods: Sequence[str] | None) -> tuple[str, ...]:
-    found = method_names(predictions)
-    absent = [name for name in methods or [] if name not in found]
-    if absent:
-        raise InputError(
-            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
-        )
-    return tuple(dict.fromkeys(methods or found))
 
 
 def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:

@@ -39,6 +39,17 @@ def method_names(predictions: Path) -> list[str]:
     return _folder_names(predictions, "method")
 
 
+def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str]:
+    """The methods that were asked for, each once, or all there are."""
+    found = method_names(predictions)
+    absent = [name for name in methods or [] if name not in found]
+    if absent:
+        raise InputError(
+            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
+        )
+    return list(dict.fromkeys(methods or found))
+
+
 def _folder_names(folder: Path, of: str) -> list[str]:
     todo = f"Give the folder that has one folder per {of}"
     if not folder.is_dir():

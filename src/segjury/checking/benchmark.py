@@ -25,7 +25,7 @@ from segjury.checking.prediction import CheckedPrediction, check_prediction
 from segjury.checking.problem import Problem, placed
 from segjury.checking.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.errors import InputError
-from segjury.loading import case_names, method_names, refuse_wrong_folders
+from segjury.loading import case_names, chosen_methods, refuse_wrong_folders
 from segjury.protocols import Protocol
 
 CHANNEL = "_0000"  # nnU-Net's ending of an image's name
@@ -153,13 +153,7 @@ def _chosen_methods(predictions: Path | None, methods: Sequence[str] | None) -> 
         if methods:
             raise InputError("--methods needs --predictions", "Give the folder of the methods")
         return []
-    found = method_names(predictions)
-    absent = [name for name in methods or [] if name not in found]
-    if absent:
-        raise InputError(
-            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
-        )
-    return list(dict.fromkeys(methods or found))
+    return chosen_methods(predictions, methods)
 
 
 def _cases(
