@@ -19,7 +19,7 @@ from segjury import execution, files, provenance
 from segjury.case_task import CaseTask
 from segjury.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.errors import InputError
-from segjury.footprint import case_bytes
+from segjury.footprint import PROCESS_BYTES, case_bytes
 from segjury.judging import no_gain_by_absence
 from segjury.loading import (
     case_names,
@@ -165,7 +165,7 @@ def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> 
                 voxels.append(math.prod(files.read_grid(path).shape))
             except InputError:
                 continue  # the case will say so itself
-    bytes_each = case_bytes(
+    bytes_each = PROCESS_BYTES + case_bytes(
         max(voxels),
         n_labels=len(protocol.reference.labels),
         n_maps=len(protocol.probability_stems),

@@ -1,8 +1,28 @@
-"""How much memory the scoring of a case takes."""
+"""How much memory the scoring of a case takes, for the number of processes that fit."""
 
 from __future__ import annotations
 
+from segjury.loading import MOST_AHEAD, READ_AHEAD_BYTES
+from segjury.metrics.nearest import MOST_BOX_VOXELS
+
+PROCESS_BYTES = 350_000_000  # Python, its libraries, and work on pieces of a volume
+
+# Bytes per voxel in a bad case. What is 0 takes next to nothing, so that a usual one needs less.
+MASK = 1
+MAP = 8  # float64
+LISTS = 8  # voxels and their distances, where a third of all is marked
+TRANSFORM = 16  # distances by a transform
+
 
 def case_bytes(voxels: int, *, n_labels: int, n_maps: int) -> int:
-    """Bytes that a process needs for a case at most, in the usual form."""
-    return 300_000_000 + voxels * (6 + 5 * n_maps + 2 * n_labels)
+    """Upper estimate of the memory that scoring a case takes besides `PROCESS_BYTES`.
+
+    For masks that are full and maps of float64 without a zero; without maps, for protocols that
+    look at shapes, where a third of the voxels is marked. Masks that are stored as float64 and
+    full take nine bytes per voxel more while they are read.
+    """
+    prediction = voxels * (MASK + MAP * n_maps)
+    waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
+    patterns = voxels * (2 if n_labels > 1 else 1)
+    shapes = 0 if n_maps else LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
+    return patterns + max(prediction, waiting) + shapes

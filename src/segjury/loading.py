@@ -293,8 +293,7 @@ def read_ahead(
     voxels, largest = math.prod(grid.shape), 1
     for method in methods:
         size = voxels  # of the mask
-        for path in prediction_inputs(protocol, predictions / method, case):
-            stored = path.stat().st_size
+        for _, _, stored, _ in stamps(prediction_inputs(protocol, predictions / method, case)):
             size += min(WELL_COMPRESSED * stored, (8 if stored > 4 * voxels else 4) * voxels)
         largest = max(largest, size)
     return max(0, min(MOST_AHEAD, READ_AHEAD_BYTES // largest - 1))

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from segjury.metrics.metric import Metric
 from segjury.metrics.nearest import Points, check_spacing, contained, nearest_distances
 from segjury.metrics.outline import edge_voxels, flat_masks
-from segjury.volume import Floats, Ints, Shape, Triple
+from segjury.volume import Ints, Shape, Triple
 
 VOXEL_UNITS: Triple = (1.0, 1.0, 1.0)
 AT_ONCE = 1 << 25  # voxels, so that a mask that is nearly full needs little memory
@@ -47,6 +47,14 @@ AHD = Metric(
 
 
 @dataclass(frozen=True)
+class Distances:
+    """What is left of many distances: their sum, and the largest one; 0 of none."""
+
+    total: float
+    largest: float
+
+
+@dataclass(frozen=True)
 class VoxelSet:
     """A mask as flat voxel indices (x fastest, ascending) on a grid."""
 
@@ -66,7 +74,7 @@ class VoxelSet:
         """`find_edge`, found once and kept."""
         return self.find_edge()
 
-    def distances_outside(self, other: VoxelSet, edge: Points) -> Floats:
+    def distances_outside(self, other: VoxelSet, edge: Points) -> Distances:
         """Distance to another set, given its edge, of the voxels that are not in it."""
         distances, count = np.empty(self.voxels.size), 0
         for start in range(0, self.voxels.size, AT_ONCE):
@@ -75,15 +83,16 @@ class VoxelSet:
             found = nearest_distances(Points(only, self.shape, self.spacing), edge)
             distances[count : count + found.size] = found
             count += found.size
-        return distances[:count]
+        found = distances[:count]
+        return Distances(float(found.sum()), float(found.max(initial=0)))
 
 
 @dataclass(frozen=True)
 class VoxelDistances:
     """How far the voxels in only one of two sets are from the other set, and the sets' sizes."""
 
-    missed: Floats  # of the reference
-    added: Floats  # by the prediction
+    missed: Distances  # of the reference
+    added: Distances  # by the prediction
     reference_size: int
     prediction_size: int
 
@@ -138,24 +147,24 @@ def bavd_from_distances(distances: VoxelDistances) -> float:
     """`bavd`."""
     if not distances.both_exist:
         return math.nan
-    total = distances.missed.sum() + distances.added.sum()
-    return float(total / 2 / distances.reference_size)
+    total = distances.missed.total + distances.added.total
+    return total / 2 / distances.reference_size
 
 
 def ahd_from_distances(distances: VoxelDistances) -> float:
     """`ahd`."""
     if not distances.both_exist:
         return math.nan
-    there = distances.missed.sum() / distances.reference_size
-    back = distances.added.sum() / distances.prediction_size
-    return float((there + back) / 2)
+    there = distances.missed.total / distances.reference_size
+    back = distances.added.total / distances.prediction_size
+    return (there + back) / 2
 
 
 def voxel_hd_from_distances(distances: VoxelDistances) -> float:
     """`voxel_hd`."""
     if not distances.both_exist:
         return math.nan
-    return float(max(distances.missed.max(initial=0), distances.added.max(initial=0)))
+    return max(distances.missed.largest, distances.added.largest)
 
 
 def _mask_distances(

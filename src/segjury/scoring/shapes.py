@@ -66,8 +66,8 @@ def voxel_scorer(measure: Callable[[distances.VoxelDistances], float]) -> LabelS
         comparison: Comparison, label: int, use: form.VoxelDistance, _reading: Reading
     ) -> Measured:
         found = comparison.voxel_distances(label, use.unit)
-        sums = {"missed": found.missed.sum(), "added": found.added.sum()}
-        parts = tuple(Part("sum of distances", item, float(sums[item])) for item in sums)
+        sums = {"missed": found.missed.total, "added": found.added.total}
+        parts = tuple(Part("sum of distances", item, total) for item, total in sums.items())
         return _of_masks(measure(found), comparison, label, parts)
 
     return scorer
