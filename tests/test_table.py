@@ -596,3 +596,9 @@ def test_a_row_of_other_bytes_and_another_length_prints_nothing(tmp_path, capfd)
     with pytest.raises(InputError, match=r"not UTF-8 text \(line 2 has the byte 0xf2"):
         read_scores(tmp_path / "s.csv")
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_index_of_infinities_counts_nothing(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("index,method,case,metric,value\ninf,A,1,dsc,0.5\ninf,B,1,dsc,0.6\n")
+    assert read_scores(path)["value"].tolist() == [0.5, 0.6]

@@ -172,12 +172,16 @@ def _all_numbers(table: pd.DataFrame) -> bool:
     return any(np.isfinite(f).any() for f in found) and not any(np.isinf(f).any() for f in found)
 
 
+def _counts_up(found: NDArray[np.float64]) -> bool:
+    return bool(np.isfinite(found).all() and (np.diff(found) == 1).all())
+
+
 def _without_index(table: pd.DataFrame, groups: Collection[str], file: str) -> pd.DataFrame:
     """The table without the numbers of its rows, and without nameless empty columns."""
     kept = []
     for place, name in enumerate(map(str, table.columns)):
         cells = table.iloc[:, place]
-        counts = name.lower() == "index" and bool((np.diff(numbers(cells)) == 1).all())
+        counts = name.lower() == "index" and _counts_up(numbers(cells))
         if name in groups:
             kept.append(place)
         elif name == "" and place > 0 and not _is_empty(cells):
