@@ -10,6 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,10 +122,11 @@ def run(
     )
     kept = 0
     by_case: dict[str, tuple[Result, ...]] = {}
-    for scored, done in score_cases(engine, [replace(every, case=case) for case in cases]):
-        by_case[done.case] = scored.results
-        kept += scored.kept
-        progress(done)
+    with closing(score_cases(engine, [replace(every, case=case) for case in cases])) as outcomes:
+        for scored, done in outcomes:
+            by_case[done.case] = scored.results
+            kept += scored.kept
+            progress(done)
     results = [result for case in cases for result in by_case[case]]
     about = {
         "segjury": provenance.version(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -23,8 +23,10 @@ class Progress:
     problems: tuple[str, ...]
 
 
-def score_cases(engine: Engine, tasks: Sequence[CaseTask]) -> Iterator[tuple[CaseScores, Progress]]:
-    """The scores of each case as soon as it is done, in any order.
+def score_cases(
+    engine: Engine, tasks: Sequence[CaseTask]
+) -> Generator[tuple[CaseScores, Progress], None, None]:
+    """The scores of each case as soon as it is done, in any order; closing it ends the rest.
 
     A case whose worker was ended is tried again at the end, each method apart, so that a
     prediction which ends every worker costs its own rows only.

@@ -73,7 +73,7 @@ def _in_pool(
             while waiting or under_way:
                 while waiting and len(under_way) < jobs:
                     task = waiting.popleft()
-                    with _interrupts_ignored():  # by a new process too, which inherits it
+                    with _interrupts_held():
                         under_way[_submitted(pool, work, task)] = task
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 broken = any(isinstance(each.exception(), BrokenProcessPool) for each in done)
@@ -113,7 +113,8 @@ def _check_started(started: Event) -> None:
 
 
 def _begin(started: Event) -> None:
-    """The first thing that a new process does."""
+    """The first thing that a new process does; interrupts are for the process it works for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     started.set()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -127,13 +128,13 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """For a moment; only the main thread may say so."""
-    if threading.current_thread() is not threading.main_thread():
+def _interrupts_held() -> Iterator[None]:
+    """Let interrupts wait for a moment; a process that is started meanwhile never sees any."""
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
