@@ -46,6 +46,7 @@ def test_interrupts_end_the_workers_too(tmp_path, interrupts):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,  # a terminal signals the whole group, so do we
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # or a shell's `&` counts
     )
     assert process.stdout is not None
     while "0.1" not in process.stdout.readline():
