@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import os
+import re
 import struct
 import tracemalloc
 import zipfile
@@ -35,6 +36,16 @@ def save(path, array, *, dtype=None, affine=None):
         ),
         path,
     )
+
+
+def peak_of(work):
+    """The most memory in use during some work, and what it gives."""
+    tracemalloc.start()
+    try:
+        given = work()
+        return tracemalloc.get_traced_memory()[1], given
+    finally:
+        tracemalloc.stop()
 
 
 # ---- formats -------------------------------------------------------------------------------
@@ -178,11 +189,73 @@ def test_bad_masks_are_refused(tmp_path, array, message):
         files.read_mask(tmp_path / "m.nii.gz", labels=[1])
 
 
+def save_scaled(path, array, slope, intercept):
+    """Write stored values and a scaling as they are."""
+    header = nib.Nifti1Header()
+    header.set_data_dtype(array.dtype)
+    header.set_data_shape(array.shape)
+    header["scl_slope"], header["scl_inter"] = slope, intercept
+    header["vox_offset"], header["magic"] = 352, b"n+1"
+    path.write_bytes(header.binaryblock + bytes(4) + array.tobytes(order="F"))
+
+
+STORED = hnp.arrays(
+    st.sampled_from(["u1", "i2", "i8", "u8", "f4", "f8"]).map(np.dtype),
+    (2, 3, 2),
+    elements=st.sampled_from([0, 0, 1, 2, 3]),
+)
+ODD = [255, 257, -1, 2**40, 0.4, 1.0004, np.nan, np.inf]
+
+
+@relaxed
+@given(
+    array=STORED,
+    odd=st.none() | st.sampled_from(ODD),
+    scaling=st.sampled_from([(1, 0), (2, 0), (2, -1)]),
+)
+def test_a_mask_is_the_rounded_array_or_refused(tmp_path, array, odd, scaling):
+    if odd is not None and array.dtype.kind == "f":
+        array[1, 2, 1] = odd
+    elif odd is not None and np.iinfo(array.dtype).min <= odd <= np.iinfo(array.dtype).max:
+        array[1, 2, 1] = int(odd)
+    path, labels = tmp_path / "m.nii", {1, 2, 3, 5}
+    save_scaled(path, array, *scaling)
+    values = [scaling[0] * float(value) + scaling[1] for value in array.ravel(order="F")]
+    if any(not np.isfinite(value) or abs(value - round(value)) > 1e-3 for value in values):
+        with pytest.raises(InputError, match="not whole numbers"):
+            files.read_mask(path, labels=labels)
+    elif strange := sorted({round(value) for value in values} - {0} - labels):
+        with pytest.raises(InputError, match=rf"unknown labels? {re.escape(f'{strange[0]:g}')}\b"):
+            files.read_mask(path, labels=labels)
+    else:
+        found, meant = files.read_mask(path, labels=labels), np.rint(values)
+        np.testing.assert_array_equal(found.voxels, np.flatnonzero(meant))
+        np.testing.assert_array_equal(found.labels, meant[meant != 0])
+
+
+@pytest.mark.parametrize("suffix", files.SUFFIXES)
+def test_a_mask_takes_a_byte_per_voxel_however_it_is_stored(tmp_path, suffix):
+    shape = (200, 100, 100)
+    files.write_volume(tmp_path / f"m{suffix}", Volume(np.ones(shape, order="F"), Grid(shape)))
+    peak, mask = peak_of(lambda: files.read_mask(tmp_path / f"m{suffix}", labels=[1]))
+    assert mask.voxels.size == 2_000_000
+    assert peak < 2 * 2_000_000 + (1 << 23)
+
+
+def test_a_scaled_map_takes_no_more_than_its_values(tmp_path):
+    array = np.full((200, 100, 100), 255, np.uint8)
+    save_scaled(tmp_path / "p.nii", array, 1 / 255, 0)
+    peak, read = peak_of(lambda: files.read_probability(tmp_path / "p.nii"))
+    assert (read.array == 1).all()  # 255 times the float32 next to 1/255 is more
+    assert peak < read.array.nbytes + (1 << 23)
+
+
 BAD_PROBABILITIES = {
     "NaN": (np.where(VALUES > 30, np.nan, 0.5), "NaN"),
     "0-255": (np.where(VALUES > 30, 255.0, 0.0), "from 0 to 255"),
     "negative": (np.where(VALUES > 30, -0.1, 0.5), "from -0.1 to 0.5"),
     "infinite": (np.where(VALUES > 30, np.inf, 0.5), "inf"),
+    "more than rounding": (np.where(VALUES > 30, 1.000002, 0.5), "from 0 to 1.000002"),
 }
 
 
@@ -191,6 +264,13 @@ def test_bad_probabilities_are_refused(tmp_path, array, message):
     save(tmp_path / "p.nii.gz", array, dtype=np.float32)
     with pytest.raises(InputError, match=message):
         files.read_probability(tmp_path / "p.nii.gz")
+
+
+@pytest.mark.parametrize(("stored", "meant"), [(1 + 1e-6, 1), (-1e-6, 0)])
+def test_rounding_past_0_and_1_is_taken_back(tmp_path, stored, meant):
+    save(tmp_path / "p.nii.gz", np.where(VALUES > 30, stored, 0.5), dtype=np.float64)
+    read = files.read_probability(tmp_path / "p.nii.gz")
+    np.testing.assert_array_equal(read.array, np.where(VALUES > 30, meant, 0.5))
 
 
 # ---- broken and lying files ----------------------------------------------------------------
@@ -417,13 +497,11 @@ def written(tmp_path, suffix):
 def test_a_bomb_costs_no_memory(tmp_path, suffix):
     path = written(tmp_path, suffix)
     assert path.stat().st_size < 1 << 18
-    tracemalloc.start()
     if suffix == ".npz":
-        read = files.read_nnunet_probability(path, 1, grid=Grid((5, 4, 3))).array
-        assert not read.any()
+        grid = Grid((5, 4, 3))
+        peak, read = peak_of(lambda: files.read_nnunet_probability(path, 1, grid=grid))
+        assert not read.array.any()
     else:
-        read = files.read_volume(path).array
-        np.testing.assert_array_equal(read.ravel(order="F"), np.arange(60))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+        peak, read = peak_of(lambda: files.read_volume(path))
+        np.testing.assert_array_equal(read.array.ravel(order="F"), np.arange(60))
     assert peak < 1 << 23

@@ -18,8 +18,7 @@ def case_bytes(voxels: int, *, n_labels: int, n_maps: int) -> int:
     """Upper estimate of the memory that scoring a case takes besides `PROCESS_BYTES`.
 
     For masks that are full and maps of float64 without a zero; without maps, for protocols that
-    look at shapes, where a third of the voxels is marked. Masks that are stored as float64 and
-    full take nine bytes per voxel more while they are read.
+    look at shapes, where a third of the voxels is marked.
     """
     prediction = voxels * (MASK + MAP * n_maps)
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)

@@ -12,8 +12,9 @@ import numpy as np
 from segjury.errors import InputError, MissingInputError
 from segjury.files import mha, nifti, nrrd
 from segjury.files.finding import SUFFIXES
-from segjury.files.values import label_map, probabilities, storable
-from segjury.volume import Grid, LabelMap, Shape, Volume
+from segjury.files.streams import Change, as_stored
+from segjury.files.values import Labels, Probabilities, storable
+from segjury.volume import Grid, LabelMap, Marks, Shape, Volume
 from segjury.writing import whole
 
 FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, ".nrrd": nrrd}
@@ -21,10 +22,14 @@ FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, 
 
 def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
     """Read any known format; values as stored, header scaling applied."""
-    format_ = FORMATS[suffix_of(path)]
     with _errors_about(path):
-        _refuse_absent(path)
-        volume: Volume = format_.read(path, expected_shape)
+        return _read(path, expected_shape, as_stored)
+
+
+def _read(path: Path, expected_shape: Shape | None, change: Change) -> Volume:
+    format_ = FORMATS[suffix_of(path)]
+    _refuse_absent(path)
+    volume: Volume = format_.read(path, expected_shape, change)
     return volume
 
 
@@ -45,16 +50,20 @@ def read_mask(
     Floats close to whole numbers are rounded, others refused, and so is a value that is not one
     of `labels` (0 is always allowed).
     """
-    volume = read_volume(path, expected_shape=expected_shape)
+    check_labels = Labels(labels)
     with _errors_about(path):
-        return label_map(volume, labels)
+        volume = _read(path, expected_shape, check_labels)
+        check_labels.check()
+    return LabelMap(Marks.of(volume.array, volume.spans), volume.grid)
 
 
 def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
     """Read a probability map (float32 or float64 as stored); refuse NaN and what leaves [0, 1]."""
-    volume = read_volume(path, expected_shape=expected_shape)
+    check_range = Probabilities()
     with _errors_about(path):
-        return probabilities(volume)
+        volume = _read(path, expected_shape, check_range)
+        check_range.check()
+    return volume
 
 
 def write_volume(path: Path, volume: Volume) -> None:

@@ -24,6 +24,7 @@ from segjury.files.stored import (
     shown,
     whole_numbers,
 )
+from segjury.files.streams import Change, as_stored
 from segjury.volume import Grid, Shape, Volume
 
 TYPES = {
@@ -55,10 +56,10 @@ PLAIN = {
 }
 
 
-def read(path: Path, expected_shape: Shape | None) -> Volume:
-    """The volume in a file."""
+def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+    """The volume in a file, its voxels changed as they are read."""
     with path.open("rb") as file:
-        return read_stored(file, _header(file), expected_shape)
+        return read_stored(file, _header(file), expected_shape, change)
 
 
 def read_grid(path: Path) -> Grid:

@@ -20,6 +20,8 @@ from segjury.errors import InputError
 from segjury.files.claims import DEFLATE_LIMIT, check_size, numeric, placed, three_dimensions
 from segjury.files.streams import (
     PIECE_BYTES,
+    Change,
+    as_stored,
     broken_data_in_words,
     read_exactly,
     read_values,
@@ -33,8 +35,8 @@ NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
 EXTENSION_BYTES = 1 << 26  # of what may stand between header and data
 
 
-def read(path: Path, expected_shape: Shape | None) -> Volume:
-    """The volume in a file, header scaling applied."""
+def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+    """The volume in a file, header scaling applied, its voxels changed as they are read."""
     compressed = path.name.endswith(".gz")
     with broken_data_in_words(), _open(path) as stream:
         header = _header(stream)
@@ -43,14 +45,14 @@ def read(path: Path, expected_shape: Shape | None) -> Volume:
         limit = path.stat().st_size * (DEFLATE_LIMIT if compressed else 1)
         check_size(shape, dtype.itemsize, limit, expected_shape)
         skip(stream, _bytes_to_data(header, limit))
-        values, spans = read_values(stream, math.prod(shape), dtype)
+        slope, intercept = _scaling(header)
+        if (slope, intercept) != (1.0, 0.0):
+            change = _after_scaling(change, slope, intercept)
+        values, spans = read_values(
+            stream, math.prod(shape), dtype, change, keeps_zero=intercept == 0
+        )
         stream.read(1)  # lets the checksum behind the data be compared
-    array = values.reshape(shape, order="F")
-    grid = _grid(header, shape)
-    slope, intercept = header.get_slope_inter()
-    if slope is not None and (slope, intercept) != (1.0, 0.0):
-        return Volume(array * slope + intercept, grid)
-    return Volume(array, grid, spans)
+    return Volume(values.reshape(shape, order="F"), _grid(header, shape), spans)
 
 
 def read_grid(path: Path) -> Grid:
@@ -113,6 +115,15 @@ def _bytes_to_data(header: Any, limit: int) -> int:
     if between > EXTENSION_BYTES:
         raise InputError(f"puts {between} bytes before its data", "Write it without extensions")
     return between
+
+
+def _scaling(header: Any) -> tuple[float, float]:
+    slope, intercept = header.get_slope_inter()
+    return (1.0, 0.0) if slope is None else (slope, intercept)
+
+
+def _after_scaling(change: Change, slope: float, intercept: float) -> Change:
+    return lambda values: change(np.asarray(values * slope + intercept))
 
 
 def _grid(header: Any, shape: Shape) -> Grid:

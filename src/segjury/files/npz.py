@@ -27,7 +27,7 @@ from segjury.files.streams import (
     read_values,
     skip,
 )
-from segjury.files.values import probabilities
+from segjury.files.values import Probabilities
 from segjury.volume import Grid, Volume
 
 MEMBER = "probabilities.npy"
@@ -73,10 +73,10 @@ def read_nnunet_probability(path: Path, channel: int, *, grid: Grid) -> Volume:
     Pickled content is never loaded; channels before the wanted one are skipped, not kept.
     """
     try:
-        with broken_data_in_words():
+        with broken_data_in_words(), np.errstate(all="ignore"):
             member = _member(path)
             with path.open("rb") as file:
-                return probabilities(_read_channel(file, member, channel, grid))
+                return _read_channel(file, member, channel, grid)
     except InputError as error:
         raise error.about(path.name) from None
 
@@ -115,9 +115,11 @@ def _read_channel(file: BinaryIO, member: zipfile.ZipInfo, channel: int, grid: G
     if (channel + 1) * size > member.compress_size * (DEFLATE_LIMIT if packed else 1):
         raise InputError(f"claims shape {shape}, more than the file can hold", "Export it again")
     skip(stream, channel * size)
-    values, spans = read_values(stream, math.prod(wanted), dtype)
+    check_range = Probabilities()
+    values, spans = read_values(stream, math.prod(wanted), dtype, check_range)
     if stream.count == member.file_size and stream.checksum != member.CRC:
         raise InputError("cannot be read (wrong checksum)", "Export it again")
+    check_range.check()
     return Volume(values.reshape(wanted).T, grid, spans)
 
 

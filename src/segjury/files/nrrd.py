@@ -26,6 +26,7 @@ from segjury.files.stored import (
     shown,
     whole_numbers,
 )
+from segjury.files.streams import Change, as_stored
 from segjury.volume import Floats, Grid, Shape, Volume
 
 MAGIC = re.compile(r"NRRD(00\.01|000[1-5])")
@@ -62,10 +63,10 @@ NOT_KNOWN_HERE = ("lineskip", "byteskip", "axismins", "axismaxs")
 VECTOR = re.compile(r"\(([^()]*)\)")
 
 
-def read(path: Path, expected_shape: Shape | None) -> Volume:
-    """The volume in a file."""
+def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+    """The volume in a file, its voxels changed as they are read."""
     with path.open("rb") as file:
-        return read_stored(file, _header(file), expected_shape)
+        return read_stored(file, _header(file), expected_shape, change)
 
 
 def read_grid(path: Path) -> Grid:

@@ -15,7 +15,7 @@ from isal import igzip
 
 from segjury.errors import InputError
 from segjury.files.claims import DEFLATE_LIMIT, check_size
-from segjury.files.streams import Inflated, broken_data_in_words, read_values
+from segjury.files.streams import Change, Inflated, broken_data_in_words, read_values
 from segjury.volume import Grid, Shape, Volume
 
 HEADER_BYTES = 1 << 20
@@ -89,8 +89,10 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 
-def read_stored(file: BinaryIO, stored: Stored, expected_shape: Shape | None) -> Volume:
-    """The voxels that begin where `file` stands."""
+def read_stored(
+    file: BinaryIO, stored: Stored, expected_shape: Shape | None, change: Change
+) -> Volume:
+    """The voxels that begin where `file` stands, changed as they are read."""
     grid, dtype = stored.grid, stored.dtype
     limit = os.fstat(file.fileno()).st_size - file.tell()
     if stored.packing != "raw":
@@ -102,6 +104,6 @@ def read_stored(file: BinaryIO, stored: Stored, expected_shape: Shape | None) ->
             stream = Inflated(file)
         elif stored.packing == "gzip":
             stream = opened.enter_context(igzip.IGzipFile(fileobj=file, mode="rb"))
-        values, spans = read_values(stream, math.prod(grid.shape), dtype)
+        values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
         stream.read(1)  # lets the checksum behind the data be compared
     return Volume(values.reshape(grid.shape, order="F"), grid, spans)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from segjury.volume import Span, nonzero_spans
 
 PIECE_BYTES = 1 << 20  # read at a time: fits the cache, and threads seldom wait for each other
 INPUT_BYTES = 1 << 17
+Change = Callable[[NDArray[Any]], NDArray[Any]]
 BrokenDeflateError: type[Exception] = cast("type[Exception]", isal_zlib.error)  # its stub is off
 
 
@@ -76,23 +77,34 @@ def skip(stream: Any, count: int) -> None:
         count -= len(read_exactly(stream, min(count, PIECE_BYTES)))
 
 
+def as_stored(values: NDArray[Any]) -> NDArray[Any]:
+    """The values themselves."""
+    return values
+
+
 def read_values(
-    stream: Any, count: int, dtype: np.dtype[Any]
+    stream: Any,
+    count: int,
+    dtype: np.dtype[Any],
+    change: Change = as_stored,
+    *,
+    keeps_zero: bool = True,
 ) -> tuple[NDArray[Any], tuple[Span, ...]]:
     """Read voxels, in our byte order, and tell the spans outside which all are 0.
 
     Pieces pass through a small buffer that stays in the cache, and stretches of zeros are not
     copied on. The memory behind them is then never touched, so that an almost empty volume costs
-    neither memory nor the time to get it: reading is several times faster.
+    neither memory nor the time to get it: reading is several times faster. `change` is done to
+    what is copied on, which is all unless it keeps 0 as it is.
     """
-    values = np.zeros(count, dtype.newbyteorder("="))
+    values = np.zeros(count, change(np.empty(0, dtype)).dtype.newbyteorder("="))
     buffer = np.empty(PIECE_BYTES // dtype.itemsize, dtype)
     spans = []
     for start in range(0, count, buffer.size):
         piece = buffer[: min(buffer.size, count - start)]
         _fill(stream, memoryview(piece.view(np.uint8).data))
-        for first, last in nonzero_spans(piece):
-            values[start + first : start + last] = piece[first:last]
+        for first, last in nonzero_spans(piece) if keeps_zero else [(0, piece.size)]:
+            values[start + first : start + last] = change(piece[first:last])
             spans.append((start + first, start + last))
     return values, tuple(spans)
 

@@ -9,48 +9,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.errors import InputError
-from segjury.volume import LabelMap, Marks, Volume, flat
 
 WHOLE_NUMBER_TOLERANCE = 1e-3
+SHOWN = 5  # unknown labels in a message
+ROUNDING = 1e-6  # what float32 may put a probability outside [0, 1] by
 
 
-def label_map(volume: Volume, labels: Collection[int]) -> LabelMap:
-    """The labelled voxels; refuse what is not a whole number, or not one of `labels`."""
-    marks = Marks.of(volume.array, volume.spans)
-    if volume.array.dtype.kind == "f":
-        _refuse_fractions(marks)
-    allowed = np.unique([0, *labels])
-    strange = [np.zeros(0, volume.array.dtype)]
-    for _, values in marks.pieces():
-        rounded = _rounded(values)
-        strange.append(rounded[~np.isin(rounded, allowed)])
-    unknown = np.unique(np.concatenate(strange))
-    if unknown.size:
-        shown = ", ".join(f"{value:g}" for value in unknown[:5])
-        raise InputError(
-            f"has unknown label{'s' if unknown.size > 1 else ''} {shown}"
-            f"{', ...' if unknown.size > 5 else ''}, expected {', '.join(map(str, allowed))}",
-            "Store the mask with the protocol's labels",
-        )
-    dtype = np.min_scalar_type(allowed[-1])
-    if volume.array.dtype != dtype:
-        marks = marks.relabelled(lambda values: _rounded(values).astype(dtype))
-    return LabelMap(marks, volume.grid)
+class Labels:
+    """Turns voxels into labels of one byte as they are read, and remembers what was none.
 
+    Floats close to whole numbers are rounded. A mask of float64 so takes no more memory than one
+    of bytes.
+    """
 
-def _rounded(values: NDArray[Any]) -> NDArray[Any]:
-    return np.rint(values) if values.dtype.kind == "f" else values
+    def __init__(self, labels: Collection[int]) -> None:
+        self._allowed = np.unique([0, *labels])  # at most 255
+        self._known = np.zeros(256, bool)
+        self._known[self._allowed] = True
+        self._fractions, self._example = 0, 0.0
+        self._unknown: NDArray[Any] = np.zeros(0)
 
+    def __call__(self, values: NDArray[Any]) -> NDArray[np.uint8]:
+        """The labels of some voxels."""
+        whole = self._rounded(values)
+        labels = whole.astype(np.uint8, copy=False)
+        known = self._known[labels]
+        if labels is not whole:
+            known &= labels == whole  # 257 is not 1
+        if not known.all():
+            strange = np.unique([*self._unknown, *np.unique(whole[~known])])
+            self._unknown = strange[: SHOWN + 1]
+        return labels
 
-def _refuse_fractions(marks: Marks) -> None:
-    """Refuse labels of which some are no whole numbers; says how many of all pieces."""
-    count, example = 0, 0.0
-    for _, values in marks.pieces():
+    def check(self) -> None:
+        """Refuse what is not a whole number, or not one of the labels."""
+        if self._fractions:
+            raise _no_mask(self._fractions, self._example)
+        if self._unknown.size:
+            shown = ", ".join(f"{value:g}" for value in self._unknown[:SHOWN])
+            raise InputError(
+                f"has unknown label{'s' if self._unknown.size > 1 else ''} {shown}"
+                f"{', ...' if self._unknown.size > SHOWN else ''}, "
+                f"expected {', '.join(map(str, self._allowed))}",
+                "Store the mask with the protocol's labels",
+            )
+
+    def _rounded(self, values: NDArray[Any]) -> NDArray[Any]:
+        if values.dtype.kind != "f":
+            return values
         off = _fractions(values)
-        example = example if count or not off.size else float(off[0])
-        count += off.size
-    if count:
-        raise _no_mask(count, example)
+        if off.size and not self._fractions:
+            self._example = float(off[0])
+        self._fractions += off.size
+        return np.asarray(np.rint(values))
 
 
 def _fractions(values: NDArray[Any]) -> NDArray[Any]:
@@ -76,25 +87,41 @@ def whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.rint(values))
 
 
-def probabilities(volume: Volume) -> Volume:
-    """The volume as floats; refuse NaN and what leaves [0, 1]."""
-    with np.errstate(invalid="ignore"):  # of a NaN
-        if volume.array.dtype not in (np.float32, np.float64):
-            volume = Volume(volume.array.astype(np.float32, order="F"), volume.grid)
-        voxels = flat(volume.array)
-        lowest = highest = voxels.dtype.type(0)
-        for start, stop in volume.spans:
-            span = voxels[start:stop]
-            lowest = np.minimum(lowest, span.min())  # keeps a NaN, as comparing would not
-            highest = np.maximum(highest, span.max())
-    if np.isnan(lowest) or np.isnan(highest):
-        raise InputError("has NaN where a probability is expected", "Replace NaN by 0")
-    if lowest < 0 or highest > 1:
-        raise InputError(
-            f"has values from {lowest:g} to {highest:g}, expected probabilities in [0, 1]",
-            "Scale the map to probabilities",
-        )
-    return volume
+class Probabilities:
+    """Turns voxels into floats as they are read, and remembers between what they lie.
+
+    What rounding alone put outside [0, 1] is moved to 0 or 1: 255 times the float32 next to 1/255,
+    as a scaled NIfTI file has it, is 1.00000006.
+    """
+
+    def __init__(self) -> None:
+        self._lowest = self._highest = np.float64(0)
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values in float32, or float64 where they are stored so."""
+        if values.dtype.newbyteorder("=") not in (np.float32, np.float64):
+            values = values.astype(np.float32)
+        if not values.size:
+            return values
+        lowest, highest = values.min(), values.max()
+        outside = lowest < 0 or highest > 1
+        if outside and lowest >= -ROUNDING and highest <= 1 + ROUNDING:
+            values = values.clip(0, 1)
+            lowest, highest = values.min(), values.max()
+        self._lowest = np.minimum(self._lowest, lowest)  # keeps a NaN
+        self._highest = np.maximum(self._highest, highest)
+        return values
+
+    def check(self) -> None:
+        """Refuse NaN and what leaves [0, 1] by more than rounding."""
+        if np.isnan(self._lowest) or np.isnan(self._highest):
+            raise InputError("has NaN where a probability is expected", "Replace NaN by 0")
+        if self._lowest < 0 or self._highest > 1:
+            raise InputError(
+                f"has values from {self._lowest:.7g} to {self._highest:.7g}, "
+                "expected probabilities in [0, 1]",
+                "Scale the map to probabilities",
+            )
 
 
 def storable(array: NDArray[Any]) -> NDArray[Any]:
