@@ -40,7 +40,7 @@ def times(protocol: str, folder: str, repeat: int) -> list[float]:
     """Seconds to read the files one by one, to evaluate, and to evaluate one method less."""
     import segjury
     from segjury.files import read_volume
-    from segjury.loading import method_names
+    from segjury.folders import method_names
 
     place = Path(folder)
     paths = sorted(place.rglob("*.nii*"))

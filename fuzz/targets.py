@@ -24,7 +24,7 @@ from segjury import files
 from segjury.analysis.rating_table import read_ratings
 from segjury.efficiency import read_efficiency
 from segjury.errors import InputError
-from segjury.loading import case_table
+from segjury.folders import case_table
 from segjury.protocols import load_protocol
 from segjury.table import read_calibration, read_cases, read_details, read_scores
 from segjury.volume import Grid

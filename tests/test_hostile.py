@@ -18,7 +18,8 @@ import pytest
 from segjury.errors import InputError
 from segjury.evaluation import run
 from segjury.files import write_volume
-from segjury.loading import load_prediction, method_names, prediction_files, unknown_cases
+from segjury.folders import method_names, prediction_files, unknown_cases
+from segjury.loading import load_prediction
 from segjury.names import look_alikes
 from segjury.protocols import load_protocol
 from segjury.volume import Grid, Volume

@@ -12,7 +12,7 @@ import segjury
 from segjury import evaluation
 from segjury.errors import InputError
 from segjury.files import write_volume
-from segjury.loading import case_table
+from segjury.folders import case_table
 from segjury.protocols import Protocol, load_protocol
 from segjury.volume import Grid, Volume
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from segjury import execution
 from segjury.case import PredictedCase
 from segjury.errors import InputError, MissingInputError
+from segjury.folders import digest, leaves, prediction_inputs, reference_inputs, stamps
 from segjury.judging import (
     ENDED,
     OUR_FAULT,
@@ -24,16 +25,7 @@ from segjury.judging import (
     penalty_rows,
     score,
 )
-from segjury.loading import (
-    digest,
-    leaves,
-    load_prediction,
-    load_reference,
-    prediction_inputs,
-    read_ahead,
-    reference_inputs,
-    stamps,
-)
+from segjury.loading import load_prediction, load_reference, read_ahead
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
 from segjury.provenance import code_fingerprint

@@ -29,7 +29,8 @@ from segjury.consensus import (
 )
 from segjury.errors import InputError
 from segjury.execution import ahead
-from segjury.loading import case_names, load_prediction
+from segjury.folders import case_names
+from segjury.loading import load_prediction
 from segjury.protocols import Protocol
 from segjury.ranking import Rules
 from segjury.table import read_run, read_scores, run_folder

@@ -20,15 +20,15 @@ from segjury import execution, files, provenance
 from segjury.case_task import CaseTask
 from segjury.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.errors import InputError
-from segjury.footprint import PROCESS_BYTES, case_bytes
-from segjury.judging import no_gain_by_absence
-from segjury.loading import (
+from segjury.folders import (
     case_names,
     case_table,
     chosen_methods,
     reference_inputs,
     refuse_wrong_folders,
 )
+from segjury.footprint import PROCESS_BYTES, case_bytes
+from segjury.judging import no_gain_by_absence
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.scheduling import Progress, score_cases
@@ -120,14 +120,7 @@ def run(
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
     )
-    kept = 0
-    by_case: dict[str, tuple[Result, ...]] = {}
-    with closing(score_cases(engine, [replace(every, case=case) for case in cases])) as outcomes:
-        for scored, done in outcomes:
-            by_case[done.case] = scored.results
-            kept += scored.kept
-            progress(done)
-    results = [result for case in cases for result in by_case[case]]
+    results, kept = _score_all(engine, [replace(every, case=case) for case in cases], progress)
     about = {
         "segjury": provenance.version(),
         "protocol": {
@@ -156,6 +149,19 @@ def run(
     }
     results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
     return tabulate(form, results, known, about, costs.warnings)
+
+
+def _score_all(
+    engine: execution.Engine, tasks: Sequence[CaseTask], progress: Callable[[Progress], None]
+) -> tuple[list[Result], int]:
+    """The results in the order of the cases, and how many an earlier run had done."""
+    by_case, kept = dict[str, tuple[Result, ...]](), 0
+    with closing(score_cases(engine, tasks)) as outcomes:
+        for scored, done in outcomes:
+            by_case[done.case] = scored.results
+            kept += scored.kept
+            progress(done)
+    return [result for task in tasks for result in by_case[task.case]], kept
 
 
 def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:

@@ -1,12 +1,9 @@
-"""From the folders of a benchmark to cases: which files there are, and reading them."""
+"""Read the files of a case: what its raters drew, and what a method predicts."""
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +11,10 @@ import numpy as np
 from segjury import files
 from segjury.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, pack_marks
-from segjury.errors import InputError, MissingInputError, escaped
+from segjury.errors import InputError, MissingInputError
 from segjury.execution import ahead
+from segjury.folders import prediction_files, prediction_inputs, stamps
 from segjury.metrics.invasion import REACH
-from segjury.names import check_name
 from segjury.protocols import Protocol
 from segjury.protocols.protocol import GridRules
 from segjury.volume import Grid, LabelMap, Marks, Volume, bounding_box, grid_differences, grow
@@ -27,107 +24,6 @@ MOST_AHEAD = 2
 WELL_COMPRESSED = 16
 
 # ---- reference -----------------------------------------------------------------------------
-
-
-def case_names(reference: Path) -> list[str]:
-    """The cases of a benchmark: the folders of the reference."""
-    return _folder_names(reference, "case")
-
-
-def method_names(predictions: Path) -> list[str]:
-    """The methods of a benchmark: the folders of the predictions."""
-    return _folder_names(predictions, "method")
-
-
-def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str]:
-    """The methods that were asked for, each once, or all there are."""
-    found = method_names(predictions)
-    absent = [name for name in methods or [] if name not in found]
-    if absent:
-        raise InputError(
-            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
-        )
-    return list(dict.fromkeys(methods or found))
-
-
-def _folder_names(folder: Path, of: str) -> list[str]:
-    todo = f"Give the folder that has one folder per {of}"
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}", todo)
-    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
-    if not names:
-        raise InputError(f"{folder} has no {of} folders", todo)
-    return [check_name(name, of) for name in names]
-
-
-def refuse_wrong_folders(
-    protocol: Protocol,
-    reference: Path | None,
-    cases: Sequence[str],
-    predictions: Path | None,
-    methods: Sequence[str],
-) -> None:
-    """Refuse folders of the wrong level, in which nothing could be scored."""
-    if reference and not any(reference_inputs(protocol, reference / case) for case in cases):
-        stem = protocol.reference.rater_stems[0]
-        raise InputError(
-            f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
-            "Give the folder that has one folder per case",
-        )
-    mask = protocol.prediction.mask
-    if predictions and all(files.candidates(predictions / name, mask) for name in methods):
-        raise InputError(
-            f"the folders in {predictions} are cases, not methods",
-            f"Give the folder above it, {predictions.parent}",
-        )
-
-
-def unknown_cases(reference: Path, predictions: Path, methods: Sequence[str]) -> list[str]:
-    """Predictions of cases that the reference does not have: probably a misspelt name.
-
-    A method's folder that is a link out of the predictions is not looked into.
-    """
-    cases = set(case_names(reference))
-    return [
-        f"method {method}: {escaped(path.name)} is no case of the reference"
-        for method in methods
-        if not leaves(predictions / method, predictions)
-        for path in sorted((predictions / method).iterdir())
-        if path.is_dir() and path.name[0] != "." and path.name not in cases
-    ]
-
-
-def case_table(
-    protocol: Protocol, reference: Path, cases: Sequence[str], file: Path | None = None
-) -> dict[str, dict[str, str]]:
-    """What the table of cases says of each case; nothing where the benchmark has none.
-
-    `file` is read instead of the one in the reference folder, and must then be there.
-    """
-    path = file or reference / protocol.cases.file
-    if file is None and not path.is_file():
-        return {}
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
-    for column in ("case", *protocol.cases.columns):
-        if not rows or column not in rows[0]:
-            raise InputError(f"{path.name} has no column {column}", "Name the columns in line 1")
-    table: dict[str, dict[str, str]] = {}
-    for row in rows:
-        cells = {key: (value or "").strip() for key, value in row.items() if key}
-        case = cells.pop("case")
-        if case in table:
-            raise InputError(f"{path.name} has case {case} twice", "Keep one line")
-        if any(";" in cells[column] for column in protocol.cases.columns):
-            raise InputError(f"{path.name}: case {case} has a semicolon", "Use another sign")
-        table[case] = cells
-    absent = [case for case in cases if case not in table]
-    if absent:
-        raise InputError(f"{path.name} has no case {', '.join(absent[:5])}", "Add a line for each")
-    return {case: table[case] for case in cases}
 
 
 def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
@@ -201,69 +97,6 @@ def _structures(
 # ---- prediction ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PredictionFiles:
-    """The mask of a prediction, and for each label the file with its probability map."""
-
-    mask: Path
-    probabilities: dict[str, Path]
-
-
-def prediction_files(
-    protocol: Protocol, method_folder: Path, case: str, *, follow_links: bool = False
-) -> PredictionFiles:
-    """The files of a prediction, in either layout.
-
-    Unless `follow_links`, none may be reached by a link that leaves the folder of all predictions,
-    the one that `method_folder` is in: it could lead to the reference, or to another's files.
-    """
-    found = _find_prediction(protocol, method_folder, case)
-    for path in () if follow_links else (found.mask, *found.probabilities.values()):
-        refuse_link(path, method_folder.parent)
-    return found
-
-
-def refuse_link(path: Path, predictions: Path) -> None:
-    """Refuse a file that is reached by a link out of the folder of all predictions."""
-    if leaves(path, predictions):
-        raise InputError(
-            f"{path.name} is reached by a link that leaves the folder of the predictions",
-            "Copy the file there, or say --follow-links",
-        )
-
-
-def leaves(path: Path, root: Path) -> bool:
-    """Whether links lead from a path in `root` to a place out of it, or in a circle."""
-    try:
-        return not path.resolve(strict=True).is_relative_to(root.resolve())
-    except (OSError, RuntimeError):
-        return True
-
-
-def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
-    folder, stems = method_folder / case, protocol.probability_stems
-    if folder.is_symlink() and not folder.exists():
-        raise InputError(f"{case} is a link that leads nowhere", "Copy the folder")
-    if folder.is_dir():
-        mask = files.find(folder, protocol.prediction.mask)
-        return PredictionFiles(mask, {n: files.find(folder, stem) for n, stem in stems.items()})
-    try:
-        mask = files.find(method_folder, case)
-    except MissingInputError:
-        maps = " and a map" if stems else ""
-        raise MissingInputError(
-            "no prediction", f"Expected {method_folder.name}/{case}/ with a mask{maps}"
-        ) from None
-    archive = method_folder / f"{case}.npz"
-    if stems and not archive.is_file():
-        wanted = [use.name for use in protocol.metrics if use.metric.needs_probability]
-        raise MissingInputError(
-            f"{archive.name} is missing",
-            f"{', '.join(wanted)} need probabilities: predict with --save_probabilities",
-        )
-    return PredictionFiles(mask, dict.fromkeys(stems, archive))
-
-
 def load_prediction(
     protocol: Protocol, method_folder: Path, case: str, grid: Grid, *, follow_links: bool = False
 ) -> PredictedCase:
@@ -312,6 +145,9 @@ def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
     return files.read_probability(path, expected_shape=grid.shape)
 
 
+# ---- grids ---------------------------------------------------------------------------------
+
+
 def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
     """Warnings for differences the protocol tolerates; the others are errors."""
     return tolerated_differences(protocol.grid, grid, other, name)
@@ -333,45 +169,3 @@ def tolerated_differences(
         if severity == "warn":
             warnings.append(f"{name} {difference.message}")
     return warnings
-
-
-def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
-    """The files that a case's reference is read from, those that there are."""
-    form = protocol.reference
-    stems = [*form.rater_stems, form.consensus, form.structures.file if form.structures else None]
-    return [path for stem in stems if stem for path in files.candidates(folder, stem)]
-
-
-def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
-    """The files that a prediction is read from in either layout, those that there are."""
-    folder = method_folder / case
-    stems = [protocol.prediction.mask, *protocol.probability_stems.values()]
-    found = [path for stem in stems for path in files.candidates(folder, stem)]
-    found += files.candidates(method_folder, case)
-    archive = method_folder / f"{case}.npz"
-    return [*found, archive] if archive.is_file() else found
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Fingerprint of files by name and content; a missing one counts as such."""
-    total = hashlib.blake2b(digest_size=16)
-    for path in paths:
-        total.update(path.name.encode(errors="surrogateescape") + b"\0")
-        try:
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "blake2b").digest())
-        except OSError:
-            total.update(b"missing")
-    return total.hexdigest()
-
-
-def stamps(paths: Iterable[Path]) -> list[tuple[Path, int, int, int]]:
-    """What changes when a file is written anew: a quick look, where `digest` reads it."""
-    found = []
-    for path in paths:
-        try:
-            about = path.stat()
-            found.append((path, about.st_ino, about.st_size, about.st_mtime_ns))
-        except OSError:
-            found.append((path, -1, -1, -1))
-    return found

@@ -22,14 +22,8 @@ from segjury.figures.panels import SLICES
 from segjury.figures.probability_maps import PROBABILITY_MAPS, most_disputed_label
 from segjury.figures.telling_cases import Role, TellingCase
 from segjury.figures.vessel_contact import CONTACT
-from segjury.loading import (
-    PredictionFiles,
-    grid_warnings,
-    load_reference,
-    prediction_files,
-    read_predicted_mask,
-    read_probability_map,
-)
+from segjury.folders import PredictionFiles, prediction_files
+from segjury.loading import grid_warnings, load_reference, read_predicted_mask, read_probability_map
 from segjury.metrics.overlap import THRESHOLDS
 from segjury.protocols import Protocol
 from segjury.volume import Bools, Box, Grid, Ints, LabelMap, bounding_box, coordinates

@@ -25,7 +25,7 @@ from segjury.checking.prediction import CheckedPrediction, check_prediction
 from segjury.checking.problem import Problem, placed
 from segjury.checking.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.errors import InputError
-from segjury.loading import case_names, chosen_methods, refuse_wrong_folders
+from segjury.folders import case_names, chosen_methods, refuse_wrong_folders
 from segjury.protocols import Protocol
 
 CHANNEL = "_0000"  # nnU-Net's ending of an image's name

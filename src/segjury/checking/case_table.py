@@ -9,7 +9,7 @@ from pathlib import Path
 from segjury.checking.diagnosis import failed
 from segjury.checking.problem import Problem, shortened, warning
 from segjury.errors import InputError
-from segjury.loading import case_table
+from segjury.folders import case_table
 from segjury.protocols import Protocol
 
 

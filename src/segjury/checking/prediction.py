@@ -15,13 +15,8 @@ from segjury.checking.masks import geometry, mask_digest
 from segjury.checking.problem import Problem, warning
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
-from segjury.loading import (
-    numbered,
-    prediction_files,
-    read_predicted_mask,
-    read_probability_map,
-    refuse_link,
-)
+from segjury.folders import prediction_files, refuse_link
+from segjury.loading import numbered, read_predicted_mask, read_probability_map
 from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap, Shape, coordinates, flat
 

@@ -17,7 +17,8 @@ from segjury.checking.masks import absent_names, mask_digest, read_mask
 from segjury.checking.problem import Problem, warning
 from segjury.consensus import RaterPatterns, pack_marks
 from segjury.errors import InputError
-from segjury.loading import numbered, reference_inputs
+from segjury.folders import reference_inputs
+from segjury.loading import numbered
 from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap, Shape, bounding_box
 

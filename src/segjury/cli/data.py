@@ -158,8 +158,8 @@ def curate(
     """
     from segjury import curation
     from segjury.console import print_rows, progress_bar, say
+    from segjury.folders import case_names
     from segjury.links import check_empty, link_cases
-    from segjury.loading import case_names
     from segjury.protocols import load_protocol
 
     form = load_protocol(protocol)

@@ -61,7 +61,7 @@ def evaluate(
     """
     from segjury import evaluation as engine
     from segjury.claim import claimed
-    from segjury.loading import case_names, unknown_cases
+    from segjury.folders import case_names, unknown_cases
     from segjury.names import look_alikes
     from segjury.watching import Log
 
@@ -87,7 +87,7 @@ def evaluate(
                 )
             engine.write(found, out)
         names = found.run["methods"]
-        strangers = unknown_cases(reference, predictions, names)
+        strangers = unknown_cases(reference, predictions, names, follow_links=follow_links)
         strangers += look_alikes(case_names(reference), "case") + look_alikes(names, "method")
     except (InputError, OSError, KeyboardInterrupt, Terminated) as error:
         message, code = ending(error)

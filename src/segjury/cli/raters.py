@@ -40,7 +40,7 @@ def raters(
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
     from segjury.console import progress_bar
-    from segjury.loading import case_names
+    from segjury.folders import case_names
     from segjury.publish import write_rater_figures
     from segjury.raters import Settings, analyze_raters, write_raters
 

@@ -13,7 +13,7 @@ import pandas as pd
 from segjury import execution
 from segjury.curation.inspection import CurateTask, Exclusion, Inspected, inspect_case
 from segjury.curation.rules import AnyRule
-from segjury.loading import case_names, case_table
+from segjury.folders import case_names, case_table
 from segjury.protocols import Protocol
 from segjury.table import write_csv
 from segjury.writing import write_text

@@ -10,8 +10,9 @@ import pandas as pd
 
 from segjury import execution
 from segjury.errors import InputError
+from segjury.folders import case_names, case_table, refuse_wrong_folders
 from segjury.judging import no_gain_by_absence, our_fault
-from segjury.loading import case_names, case_table, load_reference, refuse_wrong_folders
+from segjury.loading import load_reference
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol
 from segjury.raters import tables
