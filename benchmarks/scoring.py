@@ -30,7 +30,7 @@ LIMITS = (  # protocol, size, form, methods, what it is
     (CURVAS, (512, 512, 1000), "dense", 1, "three raters, three dense float32 maps"),
     (SMILE, (960, 1280, 480), "usual", 1, "1.4 % vessels"),
 )
-CASES, CASE_SHAPE = 4, (384, 384, 120)
+CASES = 8
 
 
 # ---- what is measured, in processes of its own ---------------------------------------------
@@ -114,7 +114,8 @@ def growth(folder: Path, *, quick: bool) -> Iterator[str]:
 
 def processes(folder: Path, *, quick: bool) -> Iterator[str]:
     """The whole command with one process and two, and started again when it is finished."""
-    made = _made(PDACVI, folder, _shrunk(CASE_SHAPE) if quick else CASE_SHAPE, cases=CASES)
+    shape = _shrunk(SIZES[PDACVI]) if quick else SIZES[PDACVI]
+    made = _made(PDACVI, folder, shape, cases=CASES)
     one, two = (apart("scoring.whole", PDACVI, made, jobs) for jobs in (1, 2))
     again = apart("scoring.whole", PDACVI, made, 1)
     rows = [
@@ -122,7 +123,8 @@ def processes(folder: Path, *, quick: bool) -> Iterator[str]:
         for what, seconds in (("one process", one), ("two", two), ("one, started again", again))
     ]
     shutil.rmtree(made)
-    yield table([f"`segjury evaluate`, {CASES} cases", "time", "ratio to the first"], rows)
+    what = f"`segjury evaluate {PDACVI}`, {CASES} cases of {size_text(shape)}"
+    yield table([what, "time", "ratio to the first"], rows)
 
 
 def limits(folder: Path, *, quick: bool) -> Iterator[str]:

@@ -44,7 +44,8 @@ def rank(
     """
     from segjury.analysis import placings
     from segjury.analysis.files import write_placings
-    from segjury.console import print_placing, say, terminal
+    from segjury.console import say, terminal
+    from segjury.standings import print_placing
 
     table = table_of(scores, columns, matrix, cohort)
     rules = rules_of(
@@ -111,7 +112,8 @@ def analyze(
     """
     from segjury import analysis
     from segjury.analysis.files import write_analysis
-    from segjury.console import print_analysis, say, terminal
+    from segjury.console import say, terminal
+    from segjury.standings import print_analysis
     from segjury.table import read_cases, read_details
 
     table = table_of(scores, columns, matrix, cohort)

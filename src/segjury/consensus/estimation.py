@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from segjury.consensus.patterns import Patterns
 from segjury.consensus.votes import leaders, votes, winners
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 STAPLE_TOLERANCE = 1e-14  # on squared changes, as ITK stops
 
@@ -126,6 +128,8 @@ def multilabel_staple(
 
 def _given(labels: NDArray[Any], n_labels: int) -> csr_array:
     """Which label a rater gives in each pattern, as a matrix (labels, patterns) of 0 and 1."""
+    from scipy.sparse import csr_array
+
     ones, patterns = np.ones(labels.size), np.arange(labels.size)
     return csr_array((ones, (labels, patterns)), shape=(n_labels, labels.size))
 

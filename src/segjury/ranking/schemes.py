@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from segjury.protocols.ranking import Aggregate, Ranking, Ties
 from segjury.ranking.panel import Panel
@@ -77,6 +76,8 @@ def standings(panel: Panel, ranking: Ranking, counts: Floats | None = None) -> S
 
 def ranked(values: Floats, *, higher: bool, ties: Ties) -> Floats:
     """Ranks along the last axis, 1 for the best; NaN where the values are."""
+    from scipy.stats import rankdata  # takes a second to import
+
     found: Floats = rankdata(-values if higher else values, method=ties, axis=-1)
     return found
 

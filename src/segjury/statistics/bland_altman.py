@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from segjury.ties import settled, settled_differences
 from segjury.volume import Floats
@@ -77,6 +76,8 @@ def bland_altman(
     cases have none. Spearman's p tries all orders of up to 8 cases, and is Student's beyond.
     Sources: Bland and Altman 1986 and 1999; Carkeet 2015 for the intervals of the limits.
     """
+    from scipy import stats
+
     sizes, differences = _points(*_checked(first, second, scale, level), scale)
     n = len(differences)
     mean, sd = _mean_and_sd(differences)
@@ -151,6 +152,8 @@ def _dependence(sizes: Floats, differences: Floats) -> SizeDependence:
     sizes = settled(sizes)
     if sizes.size < 3 or not (np.ptp(sizes) > 0 and np.ptp(differences) > 0):
         return SizeDependence(math.nan, math.nan, math.nan, math.nan)
+    from scipy import stats
+
     pearson = stats.pearsonr(sizes, differences)
     spearman = stats.spearmanr(sizes, differences)
     few = sizes.size <= EXACT_CASES
@@ -164,6 +167,8 @@ def _dependence(sizes: Floats, differences: Floats) -> SizeDependence:
 
 def _exact_p(sizes: Floats, differences: Floats) -> float:
     """Share of all orders whose rank correlation is at least as far from 0."""
+    from scipy import stats
+
     x, y = (2 * stats.rankdata(values) - values.size - 1 for values in (sizes, differences))
     products = np.array(list(permutations(y))) @ x  # whole numbers, so that ties are exact
     return float((np.abs(products) >= abs(y @ x)).mean())

@@ -8,9 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from segjury.ties import SAME, settled
 from segjury.volume import Bools, Floats, Ints
@@ -106,6 +103,9 @@ def clustered(matrix: Floats) -> Clusters:
         return Clusters(np.arange(len(matrix)), np.zeros((0, 4)))
     distance = np.where(np.isnan(matrix), 1.0, settled(1.0 - matrix))
     np.fill_diagonal(distance, 0.0)
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
     pairs = squareform(distance, checks=False)
     linkage = hierarchy.linkage(pairs, method="average", optimal_ordering=True)
     return Clusters(hierarchy.leaves_list(linkage).astype(np.int64), np.asarray(linkage))
@@ -119,6 +119,8 @@ def groups(linkage: Floats, threshold: float) -> Ints:
     linkage = np.asarray(linkage, dtype=np.float64)
     if len(linkage) == 0:
         return np.zeros(1, np.int64)
+    from scipy.cluster import hierarchy
+
     heights = linkage.copy()
     heights[:, 2] = settled(linkage[:, 2])
     labels = hierarchy.fcluster(heights, float(settled(np.array(threshold))), "distance")
@@ -200,6 +202,8 @@ def _kendall(x: Ints, y: Ints, strata: Ints) -> float:
     Σ(C - D) / √(Σ pairs not tied in x · Σ pairs not tied in y), sums over strata; the C - D of a
     stratum is its own tau-b times the root of its own pairs. NaN without any pair.
     """
+    from scipy import stats
+
     score = untied_x = untied_y = 0.0
     ends = np.flatnonzero(np.diff(strata)) + 1
     for a, b in zip(np.split(x, ends), np.split(y, ends), strict=True):
