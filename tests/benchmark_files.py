@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 from segjury.files import write_volume
 from segjury.volume import Grid, Volume
+from tests.commands import segjury
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -55,23 +55,23 @@ def write_prediction(case: GoldenCase, folder: Path, *, suffix: str = ".nii.gz")
 
 def evaluate_files(protocol: str, folder: Path, *options: str) -> Path:
     """Run the program on `folder`/reference and `folder`/predictions; the folder of its tables."""
-    command = [sys.executable, "-m", "segjury", "evaluate", protocol, "--jobs", "2"]
-    command += ["--reference", str(folder / "reference"), "--out", str(folder / "out")]
-    command += ["--predictions", str(folder / "predictions"), *options]
-    subprocess.run(command, check=True, capture_output=True)
+    done = segjury(*evaluate_words(folder, "--jobs", 1, *options, protocol=protocol))
+    assert done.returncode == 0, done.stderr
     return folder / "out"
 
 
 TABLES = ("scores.csv", "details.csv", "calibration.csv", "cases.csv")
 
 
-def evaluate_command(
-    folder: Path, *options: Any, protocol: str = "curvas-pdacvi-2025"
-) -> list[str]:
+def evaluate_words(folder: Path, *options: Any, protocol: str = "curvas-pdacvi-2025") -> list[str]:
     """How a person would score `folder`/reference and `folder`/predictions into `folder`/out."""
-    command = [sys.executable, "-m", "segjury", "evaluate", protocol]
-    command += ["--reference", str(folder / "reference"), "--out", str(folder / "out")]
-    return [*command, "--predictions", str(folder / "predictions"), *map(str, options)]
+    words = ["evaluate", protocol, "--reference", folder / "reference", "--out", folder / "out"]
+    return [str(word) for word in (*words, "--predictions", folder / "predictions", *options)]
+
+
+def evaluate_command(folder: Path, *options: Any) -> list[str]:
+    """The same as a process of its own."""
+    return [sys.executable, "-m", "segjury", *evaluate_words(folder, *options)]
 
 
 def write_small_benchmark(folder: Path, methods: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from segjury.errors import InputError
 from segjury.latex import latex_table
 from segjury.ranking import Ranking, Rules
 from segjury.table import read_scores
-from tests.test_cli import segjury
+from tests.commands import segjury
 from tests.test_ranking import PUBLISHED, long_table
 
 MATRIX = PUBLISHED / "smile_uhura_ranks_dice.csv"

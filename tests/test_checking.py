@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from segjury.checking.problem import one_line, warning
 from segjury.errors import InputError
 from segjury.phantoms import BENCHMARKS, benchmark_writer
 from segjury.protocols import load_protocol
+from tests import commands
 from tests.small_benchmarks import CASES, GRID, METHODS, boxes, change, put, soft, write_benchmark
 
 PDACVI, ORGANS, VESSELS = "curvas-pdacvi-2025", "curvas-2024", "smile-uhura-2023"
@@ -589,11 +589,9 @@ def test_folders_of_the_wrong_level_are_refused(clean):
 
 
 def run(folder, *options, **how):
-    command = [sys.executable, "-m", "segjury", "check", PDACVI, "--jobs", "1"]
-    command += ["--reference", folder / "reference", "--predictions", folder / "predictions"]
-    command = [str(word) for word in (*command, *options)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.run(command, text=True, check=False, **(pipes | how))
+    folders = ["--reference", folder / "reference", "--predictions", folder / "predictions"]
+    run_it = commands.segjury_apart if how else commands.segjury
+    return run_it("check", PDACVI, "--jobs", 1, *folders, *options, **how)
 
 
 def test_the_command_prints_json_and_exits_by_what_it_found(bench):

@@ -13,28 +13,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.commands import segjury, segjury_apart
+
+pytestmark = pytest.mark.xdist_group("demo")  # which is then made once
+
 PROTOCOL = "curvas-pdacvi-2025"
 COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report", "figure")
 COMMANDS += ("analyze", "ratings", "consensus", "ensemble", "vessels", "split", "curate", "raters")
-
-
-def segjury(*arguments, **options):
-    command = [sys.executable, "-m", "segjury", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     """A whole demo with few cases: its output, and the folder it wrote."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    done = segjury("demo", "--out", out, "--cases", "5", "--jobs", "1")
+    done = segjury_apart("demo", "--out", out, "--cases", "5", "--jobs", "1")
     assert done.returncode == 0, done.stderr
     return done.stdout, out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command):
-    done = segjury(command, "--help")
+    done = segjury_apart(command, "--help")
     assert done.returncode == 0
     assert "Example" in done.stdout
 
@@ -49,7 +48,7 @@ def test_help_imports_nothing_heavy():
 
 
 def test_the_version():
-    assert re.fullmatch(r"\d+\.\d+\.\d+\n", segjury("--version").stdout)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", segjury_apart("--version").stdout)
 
 
 def test_the_demo_ends_with_the_leaderboard_and_the_report(demo):

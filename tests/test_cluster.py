@@ -14,7 +14,14 @@ import pandas as pd
 import psutil
 import pytest
 
-from tests.benchmark_files import evaluate_command, poisonous, tables, write_small_benchmark
+from tests.benchmark_files import (
+    evaluate_command,
+    evaluate_words,
+    poisonous,
+    tables,
+    write_small_benchmark,
+)
+from tests.commands import segjury
 
 METHODS = ("Alpha", "Beta")
 QUICK = {
@@ -136,8 +143,8 @@ def test_a_worker_killed_in_the_middle_is_recovered(serial, bench, tmp_path):
 
 
 def test_no_scheduler_is_one_line(bench, monkeypatch):
-    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
-    done = evaluate(bench, "--scheduler", "tcp://127.0.0.1:9")
+    monkeypatch.setattr("segjury.execution.cluster.PATIENCE_S", 1)
+    done = segjury(*evaluate_words(bench, "--scheduler", "tcp://127.0.0.1:9"))
     assert done.returncode == 2
     assert "there is no Dask scheduler at tcp://127.0.0.1:9" in done.stderr
     assert "Traceback" not in done.stderr

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from segjury.errors import InputError
 from segjury.files import write_volume
 from segjury.protocols import load_protocol
 from segjury.volume import Grid, Volume
+from tests.commands import segjury
 
 PROTOCOL = load_protocol("curvas-pdacvi-2025")
 SHAPE = (9, 8, 7)
@@ -96,9 +95,8 @@ def test_125_cases_of_which_a_rater_found_nothing_in_16_give_109(tmp_path):
         "case,sex\n" + "".join(f"P{k:03d},{'FM'[k % 2]}\n" for k in range(125))
     )
     out, link = tmp_path / "out", tmp_path / "kept"
-    command = [sys.executable, "-m", "segjury", "curate", PROTOCOL.name, "--out", str(out)]
-    command += ["--reference", str(reference), "--link", str(link), "--jobs", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    options = ["--out", out, "--reference", reference, "--link", link, "--jobs", 1]
+    done = segjury("curate", PROTOCOL.name, *options)
     assert done.returncode == 0, done.stderr
     assert "125 cases, 16 excluded, 109 kept" in done.stdout
     log = pd.read_csv(out / "exclusions.csv")
@@ -406,8 +404,7 @@ def test_rules_need_a_protocol_that_has_what_they_ask_for(tmp_path):
 
 
 def test_the_usual_rules_are_printed_as_a_file_of_rules(tmp_path):
-    command = [sys.executable, "-m", "segjury", "curate", "--print-rules"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = segjury("curate", "--print-rules").stdout
     assert rules_of(tmp_path, printed) == load_rules(None, PROTOCOL)
     assert [rule.kind for rule in load_rules(None, PROTOCOL)] == list(KINDS)[:3]
 

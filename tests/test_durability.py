@@ -20,18 +20,23 @@ from segjury.errors import InputError
 from segjury.writing import PARTIAL, whole
 from tests.benchmark_files import (
     evaluate_command,
+    evaluate_words,
     poisonous,
     tables,
     write_small_benchmark,
 )
+from tests.commands import segjury, segjury_apart
 
 METHODS = ("Alpha", "Beta", "Gamma")
 CASES = 2
 
 
-def evaluate(folder, *options, **how):
-    command = evaluate_command(folder, *options)
-    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+def evaluate(folder, *options):
+    return segjury(*evaluate_words(folder, *options))
+
+
+def evaluate_apart(folder, *options, **how):
+    return segjury_apart(*evaluate_words(folder, *options), **how)
 
 
 def start(folder, *options, **how):
@@ -60,7 +65,7 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     write_small_benchmark(folder, METHODS)
     clock = time.monotonic()
-    done = evaluate(folder, "--jobs", 1)
+    done = evaluate_apart(folder, "--jobs", 1)
     assert done.returncode == 0, done.stderr
     return folder, time.monotonic() - clock
 
@@ -182,7 +187,7 @@ def test_a_full_disk_is_a_message_and_breaks_no_table(undisturbed, bench, limit,
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    done = evaluate(bench, "--jobs", jobs, preexec_fn=small_files)
+    done = evaluate_apart(bench, "--jobs", jobs, preexec_fn=small_files)
     assert done.returncode == 2
     assert "File too large" in done.stderr
     assert "Make room, and run the same command to go on" in done.stderr
@@ -264,7 +269,7 @@ def test_a_prediction_that_ends_every_worker_costs_its_own_rows(undisturbed, ben
     folder, _ = undisturbed
     source = bench / "predictions" / "Alpha" / "00_typical"
     shutil.copytree(source, bench / "predictions" / "Poison" / "00_typical")
-    done = evaluate(bench, "--jobs", 2, env=poisonous(tmp_path / "site"))
+    done = evaluate_apart(bench, "--jobs", 2, env=poisonous(tmp_path / "site"))
     assert done.returncode == 75, done.stderr
     assert (
         "case 00_typical, method Poison: not scored: the process that worked on it" in done.stderr

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -20,6 +18,7 @@ from segjury.files import read_volume
 from segjury.phantoms import benchmark_writer
 from segjury.volume import Grid, Marks
 from tests.benchmark_files import evaluate_files
+from tests.commands import segjury
 
 GRID = Grid((9, 8, 7))
 
@@ -83,8 +82,7 @@ def bench(tmp_path_factory):
 
 
 def ensemble(folder, *options):
-    command = [sys.executable, "-m", "segjury", "ensemble", str(folder / "out" / "scores.csv")]
-    return subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    return segjury("ensemble", folder / "out" / "scores.csv", *options)
 
 
 def test_the_best_vote_and_are_scored_as_one_more_method(bench):

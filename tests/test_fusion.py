@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +19,7 @@ from segjury.errors import InputError
 from segjury.files import SUFFIXES, read_volume, write_volume
 from segjury.rater_masks import read_raters
 from segjury.volume import Grid, Volume
+from tests.commands import segjury
 
 SHAPE = (7, 6, 5)
 GRID = Grid(SHAPE, (0.5, 0.5, 2.0), (1.0, 2.0, 3.0))
@@ -291,8 +290,7 @@ def test_bad_masks_are_refused_with_their_names(tmp_path):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "segjury", "consensus", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return segjury("consensus", *arguments)
 
 
 def test_the_command_writes_the_mask_and_tells_of_the_raters(tmp_path):

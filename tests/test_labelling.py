@@ -34,7 +34,7 @@ from segjury.metrics import dice
 from segjury.metrics.topology import small_recall
 from segjury.phantoms.smile import make_case
 from segjury.volume import Grid, Volume, flat
-from tests.test_cli import segjury
+from tests.commands import segjury
 
 GAMMA = 0.02
 ELEMENTS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a Hessian

@@ -27,8 +27,8 @@ from segjury.report import make_report
 from segjury.report.markdown import markdown
 from segjury.report.page import page
 from segjury.table import read_ceiling
+from tests.commands import segjury
 from tests.score_tables import ODD_NAMES, labelled, make_scores
-from tests.test_cli import segjury
 
 ROW = ["method", "case", "metric", "structure", "reading"]
 SHAPES = {"curvas-pdacvi-2025": (72, 64, 44), "curvas-2024": (56, 44, 36)}

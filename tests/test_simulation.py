@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from segjury.files import read_grid, read_volume, write_volume
 from segjury.phantoms.mask_raters import Panel, part_of
 from segjury.simulation import simulate, write_raters
 from segjury.volume import Grid, LabelMap, Marks, Volume
+from tests.commands import segjury
 
 TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 GRID = Grid((44, 40, 24), (1.0, 1.0, 2.0), (10.0, -5.0, 3.0), TURNED)
@@ -197,8 +196,7 @@ def test_what_cannot_be_simulated_is_refused(mask, options, said):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "segjury", "phantom", "raters", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return segjury("phantom", "raters", *arguments)
 
 
 def test_the_command_writes_a_reference_case(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from itertools import combinations, permutations
 
@@ -21,6 +19,7 @@ from segjury.splitting.search import Task
 from segjury.splitting.sizes import composition, part_sizes, random_parts
 from segjury.splitting.tables import balance, markdown, table_one
 from segjury.splitting.variables import MISSING, variables_of
+from tests.commands import segjury
 
 PAPER = ["sex", "age_range", "manufacturer", "location", "volume_cm3"]
 # counts of the 109 cases, from the percentages of the paper's table 1 in its three parts
@@ -469,11 +468,6 @@ def test_the_balance_table_counts_what_is_there():
     assert "| 58.72% " in markdown(found)  # 64 of 109 in the head
 
 
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "segjury", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-
-
 def test_the_command(tmp_path):
     table = like_the_paper().rename(columns={"case": "study"})
     table.to_csv(tmp_path / "cases.csv", index=False)
@@ -481,7 +475,7 @@ def test_the_command(tmp_path):
         (tmp_path / "reference" / name).mkdir(parents=True)
     (tmp_path / "reference" / "cases.csv").write_text("case\n")
     options = ("--by", ",".join(PAPER), "--id", "study", "--out", "out/split.csv")
-    done = run(
+    done = segjury(
         "split", "cases.csv", "--sizes", "40,5", "--names", "train,tune", "--rest", "held back",
         *options, "--folders", "reference", "--to", "parts", cwd=tmp_path,
     )  # fmt: skip
@@ -496,6 +490,6 @@ def test_the_command(tmp_path):
     for part, cases in written.groupby("split")["study"]:
         linked = {path.name for path in (tmp_path / "parts" / part).iterdir()}
         assert linked == {*cases, "cases.csv"}
-    again = run("split", "out/split.csv", "--sizes", "50%,50%", *options, cwd=tmp_path)
+    again = segjury("split", "out/split.csv", "--sizes", "50%,50%", *options, cwd=tmp_path)
     assert again.returncode == 2
     assert "has a column 'split' already" in again.stderr
