@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from segjury.execution import run
+from segjury.execution import Ended, Processes, processes, run
 
 PROGRAM = """
 import sys, time
@@ -34,6 +34,57 @@ def double(number):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_every_task_comes_back_with_its_result(jobs):
     assert dict(run(double, [1, 2, 3], jobs=jobs)) == {1: 2, 2: 4, 3: 6}
+
+
+def mortal(seconds):
+    """Sleep; end the process where no time is given."""
+    if not seconds:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def raises(message):
+    raise ValueError(message)
+
+
+def test_a_death_costs_its_own_task_only():
+    found = dict(Processes(2).outcomes(mortal, [0, 2, 0.01]))
+    assert {seconds for seconds, each in found.items() if isinstance(each, Ended)} == {0}
+
+
+def test_a_process_does_one_task_after_the_other():
+    found = dict(Processes(2).outcomes(mortal, [0.01, 0.02, 0.03, 0.04]))
+    assert len(set(found.values()) - {os.getpid()}) <= 2
+
+
+def test_an_error_of_a_task_is_raised_here_with_its_place():
+    with pytest.raises(ValueError, match="what") as caught:
+        list(Processes(2).outcomes(raises, ["what", "what"]))
+    assert "in raises" in caught.value.__notes__[0]
+
+
+def test_no_process_is_left(monkeypatch):
+    started = []
+
+    class Watched(processes._Worker):
+        def __init__(self, work):
+            super().__init__(work)
+            started.append(self._process)
+
+    monkeypatch.setattr(processes, "_Worker", Watched)
+    outcomes = Processes(2).outcomes(mortal, [0.01, 60, 60])
+    next(outcomes)
+    outcomes.close()
+    assert len(started) == 2
+    assert all(process.exitcode is not None for process in started)
+
+
+@pytest.mark.parametrize(("free", "expected"), [(2e9, 2), (0.5e9, 1)])
+def test_a_process_is_started_beside_others_only_if_there_is_memory(monkeypatch, free, expected):
+    monkeypatch.setattr(processes, "free_memory", lambda: free)
+    found = dict(Processes(2, bytes_each=1e9).outcomes(mortal, [0.3, 0.31, 0.32]))
+    assert len(set(found.values())) == expected
 
 
 @pytest.mark.parametrize("interrupts", [1, 2])

@@ -107,8 +107,9 @@ def run(
     if store is not None:
         store.mkdir(parents=True, exist_ok=True)
     begun, clock = datetime.now(UTC), time.perf_counter()
-    workers = _default_jobs(form, reference, cases) if jobs is None else jobs
-    engine = execution.engine_for(workers, scheduler)
+    bytes_each = _bytes_of_a_process(form, reference, cases)
+    workers = execution.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
+    engine = execution.engine_for(workers, scheduler, bytes_each=bytes_each)
     every = CaseTask(
         form,
         tuple(readings),
@@ -164,8 +165,8 @@ def _score_all(
     return [result for task in tasks for result in by_case[task.case]], kept
 
 
-def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:
-    """As many processes as the largest case leaves room for."""
+def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:
+    """The memory that scoring the largest case takes."""
     voxels = [0]
     for case in cases:
         for path in reference_inputs(protocol, reference / case)[:1]:
@@ -173,9 +174,8 @@ def _default_jobs(protocol: Protocol, reference: Path, cases: Sequence[str]) -> 
                 voxels.append(math.prod(files.read_grid(path).shape))
             except InputError:
                 continue  # the case will say so itself
-    bytes_each = PROCESS_BYTES + case_bytes(
+    return PROCESS_BYTES + case_bytes(
         max(voxels),
         n_labels=len(protocol.reference.labels),
         n_maps=len(protocol.probability_stems),
     )
-    return execution.default_jobs(len(cases), bytes_each=bytes_each)

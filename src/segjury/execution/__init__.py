@@ -19,10 +19,10 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def engine_for(jobs: int, scheduler: str | None = None) -> Engine:
-    """Processes of this machine, or the workers of a Dask scheduler."""
+def engine_for(jobs: int, scheduler: str | None = None, *, bytes_each: float = 0) -> Engine:
+    """Processes of this machine that need `bytes_each`, or the workers of a Dask scheduler."""
     if scheduler is None:
-        return Processes(jobs)
+        return Processes(jobs, bytes_each)
     from segjury.execution.cluster import Cluster
 
     return Cluster(scheduler)

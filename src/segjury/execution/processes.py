@@ -6,28 +6,34 @@ import multiprocessing
 import os
 import signal
 import threading
+import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence, Sized
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from multiprocessing.synchronize import Event
-from typing import Self, TypeVar
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Literal, Self, TypeVar
 
 from segjury.errors import InputError
 from segjury.execution.engine import Ended
+from segjury.execution.resources import free_memory
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Word = Literal["ready", "done", "raised", "ended"]  # what a process says
 SPAWN = multiprocessing.get_context("spawn")  # not forked, so that processes start clean
 
 
 @dataclass(frozen=True)
 class Processes:
-    """`jobs` processes; with one, everything runs in this process unless it is `isolated`."""
+    """`jobs` processes; with one, everything runs in this process unless it is `isolated`.
+
+    A process is started beside others only while `bytes_each` of memory are free.
+    """
 
     jobs: int
+    bytes_each: float = 0
     isolated: bool = False
 
     @property
@@ -44,79 +50,107 @@ class Processes:
     ) -> Generator[tuple[Task, Result | Ended], None, None]:
         """Each task with its result as soon as it is done, in any order.
 
-        When a process dies, the standard pool is lost with it and does not tell whose task it
-        was: all tasks under way count as ended, and a new pool goes on with the others.
+        When a process of the standard pool dies, the whole pool is lost, and nobody knows whose
+        task it was. Here each process has one task at a time and a pipe of its own, so that a
+        death costs that task only.
         """
         if not self.isolated and (self.jobs == 1 or len(tasks) <= 1):
             for task in tasks:
                 yield task, work(task)
             return
-        waiting = deque(tasks)
-        while waiting:
-            yield from _in_pool(work, waiting, min(self.jobs, len(waiting)))
-
-
-def _in_pool(
-    work: Callable[[Task], Result], waiting: deque[Task], jobs: int
-) -> Generator[tuple[Task, Result | Ended], None, None]:
-    """Take tasks from `waiting` until there are none or the pool breaks.
-
-    No more tasks are handed over than there are processes, so that few are lost with a pool.
-    """
-    others = set(multiprocessing.active_children())
-    started = SPAWN.Event()
-    under_way: dict[Future[Result], Task] = {}
-    with ProcessPoolExecutor(
-        jobs, mp_context=SPAWN, initializer=_begin, initargs=(started,)
-    ) as pool:
+        waiting, busy, idle = deque(tasks), dict[_Worker, Task](), list[_Worker]()
+        any_started = False
         try:
-            while waiting or under_way:
-                while waiting and len(under_way) < jobs:
-                    task = waiting.popleft()
-                    with _interrupts_held():
-                        under_way[_submitted(pool, work, task)] = task
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                broken = any(isinstance(each.exception(), BrokenProcessPool) for each in done)
-                for future in list(under_way) if broken else done:
-                    task = under_way.pop(future)
-                    lost = isinstance(future.exception(), BrokenProcessPool)
-                    yield task, Ended() if lost else future.result()
-                if broken:
-                    _check_started(started)
-                    return
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()
-            raise
+            while waiting or busy:
+                while waiting and len(busy) < self.jobs and (idle or self._has_room(busy)):
+                    worker = idle.pop() if idle else _Worker(work)
+                    busy[worker] = waiting.popleft()
+                    worker.begin(busy[worker])
+                of: dict[Any, _Worker] = {worker.pipe: worker for worker in busy}
+                for worker in map(of.__getitem__, wait(of)):
+                    said, found = worker.answer()
+                    any_started |= said == "ready"
+                    if said == "raised":
+                        raise found
+                    if said == "ready":
+                        continue
+                    if said == "done":
+                        idle.append(worker)
+                    elif not any_started:
+                        raise _not_started()
+                    yield busy.pop(worker), found
+        finally:
+            for worker in busy:
+                worker.kill()
+            for worker in idle:
+                worker.dismiss()
+
+    def _has_room(self, busy: Sized) -> bool:
+        return not busy or not self.bytes_each or free_memory() >= self.bytes_each
 
 
-def _submitted(
-    pool: ProcessPoolExecutor, work: Callable[[Task], Result], task: Task
-) -> Future[Result]:
-    """The future of a task, also where the pool broke a moment ago."""
-    try:
-        return pool.submit(work, task)
-    except BrokenProcessPool as error:
-        lost: Future[Result] = Future()
-        lost.set_exception(error)
-        return lost
+class _Worker:
+    """A process that does one task after the other."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.pipe, theirs = SPAWN.Pipe()
+        self._process: BaseProcess = SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
+        with _interrupts_held():
+            self._process.start()
+        theirs.close()  # so that the pipe ends with the process
+
+    def begin(self, task: object) -> None:
+        """Hand over a task."""
+        with suppress(OSError):  # if the process is dead, its answer will tell
+            self.pipe.send(task)
+
+    def answer(self) -> tuple[Word, Any]:
+        """What the process says, if only by its end."""
+        try:
+            word, found = self.pipe.recv()
+        except (EOFError, OSError):
+            self.kill()
+            return "ended", Ended()
+        return word, found
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+    def dismiss(self) -> None:
+        """Let the process end, which has nothing to do."""
+        self.pipe.close()
+        self._process.join()
 
 
-def _check_started(started: Event) -> None:
-    """Refuse to go on where not even one process could begin."""
-    if not started.is_set():
-        raise InputError(
-            "no process could be started",
-            "In a program of your own, call it below `if __name__ == '__main__':`; or use one job",
-        )
+def _not_started() -> InputError:
+    return InputError(
+        "no process could be started",
+        "In a program of your own, call it below `if __name__ == '__main__':`; or use one job",
+    )
 
 
-def _begin(started: Event) -> None:
-    """The first thing that a new process does; interrupts are for the process it works for."""
+# ---- in the process ------------------------------------------------------------------------
+
+
+def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
+    """Do tasks until there are no more; interrupts are for the process that this one works for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    started.set()
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    pipe.send(("ready", None))
+    with suppress(EOFError):  # nobody needs us any more
+        while True:
+            pipe.send(_done(work, pipe.recv()))
+
+
+def _done(work: Callable[[Any], Any], task: object) -> tuple[Word, object]:
+    try:
+        return "done", work(task)
+    except Exception as error:
+        error.add_note("".join(traceback.format_exception(error)))  # else it ends with the process
+        return "raised", error
 
 
 def _end_with_parent() -> None:
