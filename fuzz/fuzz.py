@@ -9,6 +9,7 @@ folder where it was started.
 from __future__ import annotations
 
 import argparse
+import random
 import resource
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["segjury", "nibabel", "tomllib", "zipfile"]):
-    from targets import TARGETS
+    from targets import TARGETS, reworded
 
 MOST_BYTES = 1 << 32  # of address space: what a header claims and no file holds must not be taken
 
@@ -37,6 +38,14 @@ def main() -> None:
         (seeds / str(number)).write_bytes(content)
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+    def mutated(content: bytes, most: int, seed: int) -> bytes:
+        """The fuzzer's own ways and, as often, other words in the same form."""
+        rng = random.Random(seed)  # noqa: S311 - no secret
+        if rng.random() < 0.5:
+            return bytes(atheris.Mutate(content, most))
+        return reworded(bytes(content), target.seeds, rng)[:most]
+
     atheris.Setup(
         [
             sys.argv[0],
@@ -49,6 +58,7 @@ def main() -> None:
             f"-artifact_prefix={options.target}-",
         ],
         lambda content: target.run(content, folder),
+        custom_mutator=mutated,
     )
     atheris.Fuzz()
 

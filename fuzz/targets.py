@@ -9,6 +9,7 @@ import contextlib
 import gzip
 import io
 import random
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -32,6 +33,36 @@ from segjury.volume import Grid
 SHAPE = (5, 4, 3)
 MASK = (np.arange(60).reshape(SHAPE) % 3 == 0).astype(np.uint8)
 MAP = np.linspace(0, 1, 60, dtype=np.float32).reshape(SHAPE)
+WORD = re.compile(rb"[\w.+-]+")
+PARTS = re.compile(rb"[\w.+-]+|[^\w.+-]+")
+ODD_WORDS = (
+    *(
+        b"",
+        b"0",
+        b"-1",
+        b"1",
+        b"0.5",
+        b"1e-320",
+        b"1e999",
+        b"-inf",
+        b"nan",
+        b"99999999999999999999",
+    ),
+    *(
+        b"true",
+        b"[]",
+        b"{}",
+        b"''",
+        b'"',
+        b"=1+1",
+        b"../x",
+        b"/etc",
+        b"\xc3\xa9",
+        b"e\xcc\x81",
+        b"\xff",
+    ),
+    *(b"\0", b"\r", b"\x1b[31m", b"a" * 300, b"1" * 300, b"all", b"released", b"corrected"),
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +102,19 @@ def damaged(seeds: tuple[bytes, ...], rng: random.Random) -> bytes:
             )
         )
     return bytes(content)
+
+
+def reworded(content: bytes, seeds: tuple[bytes, ...], rng: random.Random) -> bytes:
+    """A content with a few of its words and numbers replaced by others.
+
+    Most that comes of it still has its form, so that readers get further than to its refusal.
+    """
+    parts = PARTS.findall(content)
+    places = [at for at, part in enumerate(parts) if WORD.match(part)]
+    for at in rng.choices(places, k=rng.randint(1, 4)) if places else ():
+        others = ODD_WORDS if rng.random() < 0.5 else WORD.findall(rng.choice(seeds))
+        parts[at] = rng.choice(others)
+    return b"".join(parts)
 
 
 # ---- images --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from segjury.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-from targets import TARGETS, damaged
+from targets import TARGETS, damaged, reworded
 
 RUNS = {"toml": 60, "scores": 40, "cases": 60}  # the others are quicker
 
@@ -38,6 +38,7 @@ def test_damaged_files_are_read_or_refused(tmp_path, name):
     target, rng = TARGETS[name], random.Random(name)  # noqa: S311 - no secret
     for _ in range(RUNS.get(name, 300)):
         target.run(damaged(target.seeds, rng), tmp_path)
+        target.run(reworded(rng.choice(target.seeds), target.seeds, rng), tmp_path)
 
 
 @pytest.mark.parametrize("name", TARGETS)
