@@ -11,11 +11,14 @@ from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surf
 from segjury.metrics.calibration import BINS, PADDING_VOXELS
 from segjury.metrics.thinning import Thinning
 
+MOST_THRESHOLDS = 60  # each is a bit of a whole number
+MOST_BINS = 10_000
+
 
 class Part(BaseModel):
-    """A part of a protocol file: unknown keys are errors."""
+    """A part of a protocol file: unknown keys and numbers without an end are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class _Use(Part):
@@ -79,15 +82,21 @@ class _Thresholded(_MetricUse):
     thresholds: tuple[float, ...] = Field(
         default=THRESHOLDS,
         min_length=1,
+        max_length=MOST_THRESHOLDS,
         description="list of cuts of the probability map, or { first, last, count } of even ones",
     )
 
     @field_validator("thresholds", mode="before")
     @classmethod
     def _even_steps(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.keys() == {"first", "last", "count"}:
-            return tuple(np.linspace(given["first"], given["last"], given["count"]).tolist())
-        return given
+        if not isinstance(given, dict) or given.keys() != {"first", "last", "count"}:
+            return given
+        first, last, count = given["first"], given["last"], given["count"]
+        if not isinstance(count, int) or not 1 <= count <= MOST_THRESHOLDS:
+            raise ValueError(f"count must be a whole number from 1 to {MOST_THRESHOLDS}")
+        if not all(isinstance(end, int | float) and 0 < end < 1 for end in (first, last)):
+            raise ValueError("first and last must lie between 0 and 1")
+        return tuple(np.linspace(first, last, count).tolist())
 
     @model_validator(mode="after")
     def _ascending(self) -> _Thresholded:
@@ -108,7 +117,7 @@ class MrEce(_MetricUse):
     """Calibration error against each rater."""
 
     name: Literal["mr_ece"]
-    bins: int = Field(default=BINS, ge=1, description="number of confidence bins")
+    bins: int = Field(default=BINS, ge=1, le=MOST_BINS, description="number of confidence bins")
     padding_voxels: int = Field(
         default=PADDING_VOXELS, ge=0, description="margin around the raters' union box"
     )
@@ -139,7 +148,7 @@ class Ece(_MetricUse):
     """Calibration error of all classes against each rater, over the whole image."""
 
     name: Literal["ece"]
-    bins: int = Field(default=BINS, ge=1, description="number of confidence bins")
+    bins: int = Field(default=BINS, ge=1, le=MOST_BINS, description="number of confidence bins")
 
 
 class Nsd(_MetricUse):

@@ -32,7 +32,13 @@ class Structures(Part):
     """A label map in the reference that metrics are computed against."""
 
     file: Stem = Field(description="file name, without ending, of the label map")
-    labels: dict[str, int] = Field(min_length=1, description="its structures and their labels")
+    labels: dict[Name, Label] = Field(min_length=1, description="its structures and their labels")
+
+    @model_validator(mode="after")
+    def _tells_labels_apart(self) -> Structures:
+        if len(set(self.labels.values())) < len(self.labels):
+            raise ValueError("labels give two structures the same number")
+        return self
 
 
 class Reference(Part):
