@@ -169,7 +169,20 @@ ERRORS = {
         "two-files",
         lambda b: (nnunet(b), put(p(b).parent / "P1.mha", boxes([1], 0, 0))),
     ),
+    "hidden sign in a name": (
+        "bad-name",
+        lambda b: (b / "predictions" / "A\u202eB").mkdir(),
+    ),
     # the table of cases
+    "too many cells": (
+        "broken-case-table",
+        lambda b: append(r(b).parent / "cases.csv", "P4,a,b,c\n"),
+    ),
+    "open quote": ("broken-case-table", lambda b: append(r(b).parent / "cases.csv", 'P4,"a\n')),
+    "NUL in the table": (
+        "broken-case-table",
+        lambda b: append(r(b).parent / "cases.csv", "P4,\0\n"),
+    ),
     "case twice in table": ("double-case", lambda b: append(r(b).parent / "cases.csv", "P2,\n")),
     "case not in table": (
         "case-not-in-table",

@@ -253,8 +253,12 @@ def test_rank_and_report_take_a_table_of_another_tool(tmp_path):
         (("phantom", "nothing", "out"), "nothing"),
         (("phantom", PROTOCOL, "out", "--shape", "1,2"), "--shape is '1,2'"),
         (
-            ("evaluate", "nothing", "--reference", ".", "--predictions", ".", "--out", "o"),
+            ("evaluate", "nothing", "--reference", "in", "--predictions", "in", "--out", "o"),
             "nothing",
+        ),
+        (
+            ("evaluate", PROTOCOL, "--reference", "in", "--predictions", "in", "--out", "in/o"),
+            "--out in/o is in in",
         ),
         (("check", PROTOCOL, "--reference", "nowhere"), "there is no folder nowhere"),
         (("rank", "nowhere.csv"), "there is no table nowhere.csv"),
@@ -262,7 +266,7 @@ def test_rank_and_report_take_a_table_of_another_tool(tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, message):
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "in" / "folder").mkdir(parents=True)
     done = segjury(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

@@ -341,6 +341,11 @@ def link_nnunet_archive(case, outside):
     case.with_name(f"{case.name}.npz").symlink_to(outside / "p.npz")
 
 
+def link_to_another_method(case, _):
+    shutil.rmtree(case)
+    case.symlink_to(Path("..") / GOOD / CASES[0])
+
+
 def loop_of_files(case, _):
     (case / "segmentation.nii.gz").unlink()
     (case / "segmentation.nii.gz").symlink_to("segmentation.nii.gz")
@@ -381,7 +386,7 @@ def file_as_case(case, _):
     case.write_text("not a folder")
 
 
-OUT = "a link that leaves the folder of the predictions"
+OUT = "a link that leaves the folder of the method"
 PLACES = {
     link_file: ("failed", OUT),
     link_map: ("failed", OUT),
@@ -389,12 +394,13 @@ PLACES = {
     link_to_reference: ("failed", OUT),
     link_by_a_link: ("failed", OUT),
     link_nnunet_archive: ("failed", OUT),
+    link_to_another_method: ("failed", OUT),
     loop_of_files: ("failed", "leads to no file"),
-    loop_of_folders: ("failed", "leads nowhere"),
+    loop_of_folders: ("failed", "leads to no folder"),
     dangling: ("failed", "leads to no file"),
     device: ("failed", "leads to no file"),
-    folder_as_file: ("missing", "segmentation.nii.gz is missing"),
-    pipe: ("missing", "segmentation.nii.gz is missing"),
+    folder_as_file: ("failed", "segmentation.nii.gz is no file"),
+    pipe: ("failed", "segmentation.nii.gz is no file"),
     two_masks: ("failed", "Keep one of them"),
     file_as_case: ("missing", "no prediction"),
 }
@@ -428,8 +434,8 @@ def test_links_are_followed_where_that_is_asked_for(bench, damage):
 
 def test_links_inside_and_a_linked_folder_of_predictions_are_fine(bench, undisturbed):
     case = bench / "predictions" / BAD / CASES[0]
-    shutil.rmtree(case)
-    case.symlink_to(Path("..") / GOOD / CASES[0])
+    case.rename(case.with_name(".kept"))
+    case.symlink_to(".kept")
     in_place_of(bench / "predictions", bench / "outside")
     assert evaluated(bench).to_csv() == undisturbed.to_csv()
 

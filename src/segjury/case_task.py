@@ -8,20 +8,28 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 from segjury import execution
-from segjury.case import PredictedCase
-from segjury.errors import InputError, MissingInputError
-from segjury.folders import digest, leaves, prediction_inputs, reference_inputs, stamps
+from segjury.case import PredictedCase, ReferenceCase
+from segjury.errors import InputError, MissingInputError, PassingError
+from segjury.folders import (
+    digest,
+    leaves,
+    prediction_inputs,
+    prediction_layout,
+    reference_inputs,
+    stamps,
+)
 from segjury.judging import (
     ENDED,
-    OUR_FAULT,
+    MAY_PASS,
     REFERENCE,
     Scored,
+    blameless,
     metric_readings,
-    our_fault,
     penalty_rows,
     score,
 )
@@ -63,7 +71,7 @@ def evaluate_case(task: CaseTask) -> CaseScores:
     if task.store is None:
         results = tuple(_evaluate_methods(task, task.methods))
         return CaseScores(results, 0, time.perf_counter() - clock)
-    store = Store(task.store)
+    store = Store(task.store, (*task.readings, _links(task)))
     seen = {method: stamps(_inputs(task, method)) for method in task.methods}
     marks = fingerprints(task)
     found = {method: store.load(task.case, method, marks[method]) for method in task.methods}
@@ -71,7 +79,7 @@ def evaluate_case(task: CaseTask) -> CaseScores:
     for result in _evaluate_methods(task, absent):
         found[result.method] = result
         same_files = stamps(_inputs(task, result.method)) == seen[result.method]
-        if same_files and not result.problem.startswith(OUR_FAULT):  # that may be gone next time
+        if same_files and not result.problem.startswith(MAY_PASS):
             store.save(result, marks[result.method])
     results = tuple(result for result in found.values() if result is not None)
     return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
@@ -80,8 +88,7 @@ def evaluate_case(task: CaseTask) -> CaseScores:
 def ended_result(task: CaseTask, method: str, ended: execution.Ended) -> Result:
     """A method whose scoring ended the process twice: failed, without a value or a penalty."""
     problem = f"{ENDED}: {ended.reason}, twice. Run the same command again, with fewer jobs."
-    rows = penalty_rows(task.protocol, task.readings, None, "failed", problem)
-    return Result(method, task.case, tuple(rows), problem=problem)
+    return Result(method, task.case, _unscored(task, problem).rows, problem=problem)
 
 
 def _check_worker(task: CaseTask) -> None:
@@ -104,13 +111,14 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
         return
     try:
         reference = load_reference(task.protocol, task.reference / task.case)
+        facts = reference.facts()
     except Exception as error:  # a fault of ours must not stop the other cases
-        fault = f"{REFERENCE}: {error}" if isinstance(error, InputError) else our_fault(error)
-        unscored = tuple(penalty_rows(task.protocol, task.readings, None, "failed", fault))
+        known = isinstance(error, InputError) and not isinstance(error, PassingError)
+        fault = f"{REFERENCE}: {error}" if known else blameless(error)
+        rows = _unscored(task, fault).rows
         for method in methods:
-            yield Result(method, task.case, unscored, problem=fault)
+            yield Result(method, task.case, rows, problem=fault)
         return
-    facts = reference.facts()
     metrics = {use.name for use, _ in metric_readings(task.protocol, task.readings)}
 
     def load(method: str) -> PredictedCase:
@@ -122,20 +130,32 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
     depth = read_ahead(task.protocol, task.predictions, methods, task.case, reference.grid)
     loading = execution.ahead(load, methods, depth=depth)
     for method, loaded in zip(methods, loading, strict=True):
-        problem = ""
         try:
             reference.prepare(metrics)  # while the first predictions are read
-            found = score(reference, loaded.result(), task.protocol, task.readings)
-        except InputError as error:
-            status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
-            problem = str(error)
-            cost = penalty_rows(task.protocol, task.readings, reference, status, problem)
-            found = Scored(tuple(cost))
+            found, problem = _judged(task, reference, loaded)
         except Exception as error:  # nor the other methods, nor punish this one
-            problem = our_fault(error)
-            cost = penalty_rows(task.protocol, task.readings, None, "failed", problem)
-            found = Scored(tuple(cost))
+            problem = blameless(error)
+            found = _unscored(task, problem)
         yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
+
+
+def _judged(
+    task: CaseTask, reference: ReferenceCase, loaded: Future[PredictedCase]
+) -> tuple[Scored, str]:
+    """The scores of a prediction, or what it costs that it cannot be used, and why it cannot."""
+    try:
+        return score(reference, loaded.result(), task.protocol, task.readings), ""
+    except PassingError:
+        raise
+    except InputError as error:
+        status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
+        rows = penalty_rows(task.protocol, task.readings, reference, status, str(error))
+        return Scored(tuple(rows)), str(error)
+
+
+def _unscored(task: CaseTask, problem: str) -> Scored:
+    """The rows of a prediction that is not to blame for having no scores."""
+    return Scored(tuple(penalty_rows(task.protocol, task.readings, None, "failed", problem)))
 
 
 def _inputs(task: CaseTask, method: str) -> list[Path]:
@@ -149,11 +169,16 @@ def _inputs(task: CaseTask, method: str) -> list[Path]:
 def fingerprints(task: CaseTask) -> dict[str, str]:
     """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
     reference = digest(reference_inputs(task.protocol, task.reference / task.case))
-    links = "followed" if task.follow_links else "refused"
-    settings = [code_fingerprint(), FORMAT, task.protocol.hash, *task.readings, links, reference]
+    how = [code_fingerprint(), FORMAT, task.protocol.scoring_hash, *task.readings, _links(task)]
     marks = {}
     for method in task.methods:
-        paths = prediction_inputs(task.protocol, task.predictions / method, task.case)
-        outside = [path.name for path in paths if leaves(path, task.predictions)]
-        marks[method] = "\0".join([*settings, digest(paths), *outside])
+        folder = task.predictions / method
+        paths = prediction_inputs(task.protocol, folder, task.case)
+        outside = [path.name for path in (folder, *paths) if leaves(path, folder)]
+        layout = prediction_layout(folder, task.case)
+        marks[method] = "\0".join([*how, reference, layout, digest(paths), *outside])
     return marks
+
+
+def _links(task: CaseTask) -> str:
+    return "links followed" if task.follow_links else "links refused"

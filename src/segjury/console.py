@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TextIO
 
 from rich import box
 from rich.console import Console
@@ -28,6 +31,38 @@ def terminal(*, stderr: bool = False) -> Console:
     if not shown.is_terminal:
         shown.width = WIDTH_OF_A_FILE
     return shown
+
+
+def log(text: str) -> None:
+    """Print a line on standard error; what is logged must not stop what it tells of.
+
+    Where nobody reads it any more, or the disk is full, it and all that follow go nowhere.
+    """
+    if sys.stderr is None:
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _turn_off(sys.stderr)
+
+
+def answer(text: str) -> None:
+    """Print on standard output, whose reader may have seen enough."""
+    if sys.stdout is None:
+        return
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        _turn_off(sys.stdout)
+
+
+def _turn_off(stream: TextIO) -> None:
+    """Let a stream lead nowhere, so that not even its end fails."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)
 
 
 def say(text: str, *, stderr: bool = False) -> None:

@@ -35,6 +35,7 @@ def read_efficiency(path: Path, methods: Sequence[str], cases: Sequence[str]) ->
     from segjury.table import read_scores
 
     found: dict[str, dict[tuple[str, str], float]] = {}
+    general: dict[str, dict[tuple[str, str], float]] = {}  # of a method, whatever the case
     strangers: dict[str, None] = {}
     for row in read_scores(path).to_dict("records"):
         metric, method, case = str(row["metric"]), str(row["method"]), str(row["case"])
@@ -45,11 +46,13 @@ def read_efficiency(path: Path, methods: Sequence[str], cases: Sequence[str]) ->
             raise InputError(f"{path.name}: {metric} of {method} is {value:g}", "Give 0 or more")
         if method not in methods:
             strangers[f"{path.name}: {method} is no method of the run"] = None
-        elif case not in ("all", "", *cases):
-            strangers[f"{path.name}: {case} is no case of the reference"] = None
+        elif case in cases:
+            found.setdefault(metric, {})[method, case] = value
+        elif case in ("all", ""):
+            general.setdefault(metric, {}).update({(method, each): value for each in cases})
         else:
-            which = cases if case in ("all", "") else [case]
-            found.setdefault(metric, {}).update({(method, each): value for each in which})
+            strangers[f"{path.name}: {case} is no case of the reference"] = None
+    found = {m: general.get(m, {}) | found.get(m, {}) for m in (*found, *general)}
     if not found:
         raise InputError(
             f"{path.name} has no {' or '.join(COSTS)} of any method of the run",

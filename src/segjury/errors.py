@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Self
+
+# what the system says of a file as it is; whatever else it says may be gone the next time
+LASTING = (
+    *(errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP),
+    *(errno.ENAMETOOLONG, errno.EINVAL, errno.ENXIO),
+)
 
 
 def escaped(text: str) -> str:
@@ -31,3 +38,15 @@ class InputError(Exception):
 
 class MissingInputError(InputError):
     """A file or folder that should be there is not."""
+
+
+class PassingError(InputError):
+    """The system failed to read a file, which may be as good as any: nobody's input is wrong."""
+
+
+def unreadable(error: OSError) -> InputError:
+    """What to say of a file that the system, or what unpacks it, could not read."""
+    what = f"cannot be read ({error.strerror or error})"
+    if error.errno is None or error.errno in LASTING:
+        return InputError(what, "Write or copy it again")
+    return PassingError(what, "Run the same command again")

@@ -33,12 +33,12 @@ from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.scheduling import Progress, score_cases
 from segjury.store import Result
-from segjury.tabulation import Evaluation, tabulate, write
+from segjury.tabulation import Evaluation, left_out, tabulate, write
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evaluation", "Progress", "evaluate", "run", "write"]
+__all__ = ["Evaluation", "Progress", "evaluate", "left_out", "run", "write"]
 
 
 def evaluate(
@@ -58,7 +58,7 @@ def evaluate(
 
     `scheduler` is the address of a Dask scheduler whose workers do it instead of `jobs`
     processes. `cases` is a table of the cases, if not in the reference folder; `efficiency` one
-    of the time and memory that the methods took. Links that lead out of the predictions are
+    of the time and memory that the methods took. Links that lead out of a method's folder are
     refused unless `follow_links`.
     """
     return run(

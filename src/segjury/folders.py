@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,38 +14,48 @@ from segjury.errors import InputError, MissingInputError, escaped
 from segjury.names import check_name
 from segjury.protocols import Protocol
 
+MOST_COLUMNS = 10_000  # of a table of cases
+
 # ---- cases and methods ---------------------------------------------------------------------
 
 
 def case_names(reference: Path) -> list[str]:
     """The cases of a benchmark: the folders of the reference."""
-    return _folder_names(reference, "case")
+    return [check_name(name, "case") for name in folder_names(reference, "case")]
 
 
 def method_names(predictions: Path) -> list[str]:
     """The methods of a benchmark: the folders of the predictions."""
-    return _folder_names(predictions, "method")
+    return [check_name(name, "method") for name in folder_names(predictions, "method")]
 
 
 def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str]:
     """The methods that were asked for, each once, or all there are."""
-    found = method_names(predictions)
+    found = folder_names(predictions, "method")
     absent = [name for name in methods or [] if name not in found]
     if absent:
         raise InputError(
             f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
         )
-    return list(dict.fromkeys(methods or found))
+    return [check_name(name, "method") for name in dict.fromkeys(methods or found)]
 
 
-def _folder_names(folder: Path, of: str) -> list[str]:
+def folder_names(folder: Path, of: str) -> list[str]:
+    """The folders in a folder, but hidden ones, whatever their names."""
     todo = f"Give the folder that has one folder per {of}"
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", todo)
     names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
     if not names:
         raise InputError(f"{folder} has no {of} folders", todo)
-    return [check_name(name, of) for name in names]
+    return names
+
+
+def refuse_output_among_inputs(out: Path, *inputs: Path) -> None:
+    """Refuse to write into a folder that is read from: results would be taken for cases."""
+    for folder in inputs:
+        if out.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"--out {out} is in {folder}", "Give a folder of its own")
 
 
 def refuse_wrong_folders(
@@ -62,7 +73,11 @@ def refuse_wrong_folders(
             "Give the folder that has one folder per case",
         )
     mask = protocol.prediction.mask
-    if predictions and all(files.candidates(predictions / name, mask) for name in methods):
+    if (
+        predictions
+        and methods
+        and all(files.candidates(predictions / name, mask) for name in methods)
+    ):
         raise InputError(
             f"the folders in {predictions} are cases, not methods",
             f"Give the folder above it, {predictions.parent}",
@@ -81,7 +96,8 @@ def unknown_cases(
     return [
         f"method {method}: {escaped(path.name)} is no case of the reference"
         for method in methods
-        if follow_links or not leaves(predictions / method, predictions)
+        if follow_links or not leaves(predictions / method, predictions / method)
+        if os.access(predictions / method, os.R_OK | os.X_OK)
         for path in sorted((predictions / method).iterdir())
         if path.is_dir() and path.name[0] != "." and path.name not in cases
     ]
@@ -97,17 +113,12 @@ def case_table(
     path = file or reference / protocol.cases.file
     if file is None and not path.is_file():
         return {}
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
+    rows = case_rows(path)
     for column in ("case", *protocol.cases.columns):
         if not rows or column not in rows[0]:
             raise InputError(f"{path.name} has no column {column}", "Name the columns in line 1")
     table: dict[str, dict[str, str]] = {}
-    for row in rows:
-        cells = {key: (value or "").strip() for key, value in row.items() if key}
+    for cells in rows:
         case = cells.pop("case")
         if case in table:
             raise InputError(f"{path.name} has case {case} twice", "Keep one line")
@@ -118,6 +129,25 @@ def case_table(
     if absent:
         raise InputError(f"{path.name} has no case {', '.join(absent[:5])}", "Add a line for each")
     return {case: table[case] for case in cases}
+
+
+def case_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of cases; cells at the end of a row may be left out."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            width = len(reader.fieldnames or ())
+            if width > MOST_COLUMNS:
+                raise InputError(f"{path.name} has {width} columns", "Keep those about the cases")
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
+    for number, row in enumerate(rows, 2):
+        if None in row:
+            raise InputError(f"{path.name}: row {number} has more cells than line 1", "Mend it")
+        if any("\0" in (cell or "") for cell in row.values()):
+            raise InputError(f"{path.name}: row {number} has a NUL", "Save it as CSV, UTF-8")
+    return [{key: (cell or "").strip() for key, cell in row.items() if key} for row in rows]
 
 
 # ---- files of a case -----------------------------------------------------------------------
@@ -137,7 +167,15 @@ def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> lis
     found = [path for stem in stems for path in files.candidates(folder, stem)]
     found += files.candidates(method_folder, case)
     archive = method_folder / f"{case}.npz"
-    return [*found, archive] if archive.is_file() else found
+    return [*found, archive] if files.is_file(archive) else found
+
+
+def prediction_layout(method_folder: Path, case: str) -> str:
+    """Which layout a prediction is looked for in, as it decides what is read."""
+    folder = method_folder / case
+    if files.is_folder(folder):
+        return "folder"
+    return "link" if os.access(method_folder, os.X_OK) and folder.is_symlink() else "files"
 
 
 @dataclass(frozen=True)
@@ -153,20 +191,24 @@ def prediction_files(
 ) -> PredictionFiles:
     """The files of a prediction, in either layout.
 
-    Unless `follow_links`, none may be reached by a link that leaves the folder of all predictions,
-    the one that `method_folder` is in: it could lead to the reference, or to another's files.
+    Unless `follow_links`, none may be reached by a link that leaves the folder of the method: it
+    could lead to the reference, or to another's files.
     """
+    if not follow_links and leaves(method_folder, method_folder):
+        raise link_refused(method_folder)
     found = _find_prediction(protocol, method_folder, case)
     for path in () if follow_links else (found.mask, *found.probabilities.values()):
-        refuse_link(path, method_folder.parent)
+        if leaves(path, method_folder):
+            raise link_refused(path)
     return found
 
 
 def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
     folder, stems = method_folder / case, protocol.probability_stems
-    if folder.is_symlink() and not folder.exists():
-        raise InputError(f"{case} is a link that leads nowhere", "Copy the folder")
-    if folder.is_dir():
+    layout = prediction_layout(method_folder, case)
+    if layout == "link":
+        raise InputError(f"{case} is a link that leads to no folder", "Copy the folder")
+    if layout == "folder":
         mask = files.find(folder, protocol.prediction.mask)
         return PredictionFiles(mask, {n: files.find(folder, stem) for n, stem in stems.items()})
     try:
@@ -177,7 +219,7 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
             "no prediction", f"Expected {method_folder.name}/{case}/ with a mask{maps}"
         ) from None
     archive = method_folder / f"{case}.npz"
-    if stems and not archive.is_file():
+    if stems and not files.is_file(archive):
         wanted = [use.name for use in protocol.metrics if use.metric.needs_probability]
         raise MissingInputError(
             f"{archive.name} is missing",
@@ -186,19 +228,24 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
     return PredictionFiles(mask, dict.fromkeys(stems, archive))
 
 
-def refuse_link(path: Path, predictions: Path) -> None:
-    """Refuse a file that is reached by a link out of the folder of all predictions."""
-    if leaves(path, predictions):
-        raise InputError(
-            f"{path.name} is reached by a link that leaves the folder of the predictions",
-            "Copy the file there, or say --follow-links",
-        )
+def link_refused(path: Path) -> InputError:
+    """What to say of a path that `leaves` the folder of its method."""
+    return InputError(
+        f"{path.name} is reached by a link that leaves the folder of the method",
+        "Copy the file there, or say --follow-links",
+    )
 
 
-def leaves(path: Path, root: Path) -> bool:
-    """Whether links lead from a path in `root` to a place out of it, or in a circle."""
+def leaves(path: Path, method_folder: Path) -> bool:
+    """Whether links lead from a path of a method to a place out of its folder, or in a circle.
+
+    The folder may not be a link itself; that of all predictions may.
+    """
+    place = method_folder.parent.resolve() / method_folder.name
     try:
-        return not path.resolve(strict=True).is_relative_to(root.resolve())
+        return not path.resolve(strict=True).is_relative_to(place)
+    except PermissionError:
+        return False  # which reading it will tell
     except (OSError, RuntimeError):
         return True
 

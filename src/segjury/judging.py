@@ -11,6 +11,7 @@ import numpy as np
 from segjury import scoring
 from segjury.case import PredictedCase, ReferenceCase
 from segjury.comparison import Comparison
+from segjury.errors import PassingError
 from segjury.metrics import READINGS, Reading
 from segjury.metrics.calibration import RaterHits
 from segjury.protocols import Protocol
@@ -21,7 +22,8 @@ from segjury.volume import Marks, Volume
 OUR_FAULT = "internal error"
 REFERENCE = "reference"
 ENDED = "not scored"
-BLAMELESS = (OUR_FAULT, REFERENCE, ENDED)  # how problems begin that are not the method's fault
+MAY_PASS = (OUR_FAULT, ENDED)  # how problems begin that may be gone the next time
+BLAMELESS = (*MAY_PASS, REFERENCE)  # and those that are not the method's fault
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,10 @@ def no_gain_by_absence(protocol: Protocol, results: Sequence[Result]) -> list[Re
     ]
 
 
-def our_fault(error: Exception) -> str:
+def blameless(error: Exception) -> str:
     """What to say of an error that nobody's files are to blame for."""
+    if isinstance(error, PassingError):
+        return f"{ENDED}: {error}"
+    if isinstance(error, MemoryError):
+        return f"{ENDED}: memory was short. Run the same command again, with fewer jobs."
     return f"{OUR_FAULT}, please report it: {type(error).__name__}: {error}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from segjury.writing import write_text
 
-FORMAT = "3"  # of what is kept; results in another are computed again
+FORMAT = "4"  # of what is kept; results in another are computed again
 Status = Literal["ok", "undefined", "missing", "failed"]
 
 
@@ -77,26 +78,47 @@ class Result:
 
 
 class Store:
-    """Finished results in a folder, each written whole or not at all."""
+    """Finished results in a folder, each written whole or not at all.
 
-    def __init__(self, folder: Path) -> None:
+    Those of other `settings` are kept beside them.
+    """
+
+    def __init__(self, folder: Path, settings: Sequence[str] = ()) -> None:
         self._folder = folder
+        self._settings = tuple(settings)
 
     def load(self, case: str, method: str, fingerprint: str) -> Result | None:
-        """The result of the same inputs, protocol and version, if there is one."""
+        """The result of the same inputs, protocol and version, if there is one.
+
+        One that is broken, or was changed since, is computed again.
+        """
+        path = self._path(case, method)
+        if not path.is_file():
+            return None
         try:
-            content = json.loads(self._path(case, method).read_text("utf-8"))
-            if content["fingerprint"] != fingerprint:
-                return None
-            return Result.from_json(content["result"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None  # absent or broken: it is computed again
+            content = json.loads(path.read_text("utf-8"))
+            result = content["result"]
+            expected = {"fingerprint": fingerprint, "checksum": _checksum(result)}
+            same = content.items() >= expected.items()
+            same = same and (result["case"], result["method"]) == (case, method)
+            return Result.from_json(result) if same else None
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
 
     def save(self, result: Result, fingerprint: str) -> None:
         """Keep a result."""
-        content = {"fingerprint": fingerprint, "result": asdict(result)}
+        kept = asdict(result)
+        content = {"fingerprint": fingerprint, "checksum": _checksum(kept), "result": kept}
         write_text(json.dumps(content), self._path(result.case, result.method))
 
     def _path(self, case: str, method: str) -> Path:
-        name = hashlib.sha256(f"{case}\0{method}".encode(errors="surrogateescape")).hexdigest()
+        name = _digest("\0".join([case, method, *self._settings]))
         return self._folder / f"{name[:24]}.json"
+
+
+def _checksum(result: object) -> str:
+    return _digest(json.dumps(result))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()

@@ -8,15 +8,16 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segjury.judging import ENDED, OUR_FAULT, REFERENCE
+from segjury.judging import MAY_PASS, REFERENCE
 from segjury.protocols import Protocol
 from segjury.store import Result
 from segjury.ties import settled
-from segjury.writing import write_text
+from segjury.writing import PARTIAL, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ def tabulate(
         _problems(results),
         about,
         warnings,
-        worth_repeating=any(r.problem.startswith((ENDED, OUR_FAULT)) for r in results),
+        worth_repeating=any(r.problem.startswith(MAY_PASS) for r in results),
     )
 
 
@@ -149,16 +150,39 @@ def _cohorts(protocol: Protocol, facts: Mapping[str, float]) -> list[str]:
     ]
 
 
+def left_out(evaluation: Evaluation, out: Path) -> list[str]:
+    """Warnings of what the tables of an earlier run in `out` have and these will not."""
+    from segjury.table import read_run
+
+    before, warnings = read_run(out) or {}, []
+    for kind in ("methods", "readings"):
+        earlier = before.get(kind)
+        listed = earlier if isinstance(earlier, list) else []
+        gone = [str(name) for name in listed if name not in evaluation.run[kind]]
+        if gone:
+            warnings.append(f"the tables no longer have the {kind} {', '.join(gone)}")
+    return warnings
+
+
 def write(evaluation: Evaluation, out: Path) -> None:
-    """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`."""
+    """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`.
+
+    None takes the place of an earlier run's before all are written. Until the last has, there is
+    no `run.json`, so that it never stands beside the tables of another run.
+    """
     from segjury.table import write_csv, write_scores
 
-    out.mkdir(parents=True, exist_ok=True)
-    write_scores(evaluation.scores, out)
-    write_csv(evaluation.details, out / "details.csv")
-    write_csv(evaluation.calibration, out / "calibration.csv")
-    write_csv(evaluation.cases, out / "cases.csv")
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
     content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    write_text(content, out / "run.json")
+    out.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=PARTIAL, dir=out) as place:
+        new = Path(place)
+        write_scores(evaluation.scores, new)
+        write_csv(evaluation.details, new / "details.csv")
+        write_csv(evaluation.calibration, new / "calibration.csv")
+        write_csv(evaluation.cases, new / "cases.csv")
+        write_text(content, new / "run.json")
+        (out / "run.json").unlink(missing_ok=True)
+        for path in sorted(new.iterdir(), key=lambda path: path.name == "run.json"):
+            path.replace(out / path.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from segjury.console import one_line, progress_bar, say, terminal
+from segjury.console import log, one_line, progress_bar, terminal
 from segjury.scheduling import Progress
 
 How = Literal["shown", "quiet", "json"]
@@ -29,29 +28,29 @@ class Log:
         """One event as one line of JSON, for those who asked for it."""
         if self.how == "json":
             when = datetime.now(UTC).isoformat(timespec="milliseconds")
-            print(json.dumps({"time": when, "event": name} | about), file=sys.stderr, flush=True)
+            log(json.dumps({"time": when, "event": name} | about))
 
     def warning(self, text: str) -> None:
         """Something to know that changes no score."""
         self.event("warning", message=text)
         if self.how == "shown":
-            print(f"warning: {one_line(text)}", file=sys.stderr)
+            log(f"warning: {one_line(text)}")
 
     def problems(self, texts: Sequence[str]) -> None:
         """What is wrong, the first ones in full."""
         for text in texts if self.how == "json" else texts[:MOST_PROBLEMS]:
             self.event("problem", message=text)
             if self.how != "json":
-                print(f"error: {one_line(text)}", file=sys.stderr)
+                log(f"error: {one_line(text)}")
         if self.how != "json" and len(texts) > MOST_PROBLEMS:
             more = len(texts) - MOST_PROBLEMS
-            print(f"error: and {more} more; scores.csv has them all", file=sys.stderr)
+            log(f"error: and {more} more; scores.csv has them all")
 
     def end(self, exit_code: int, text: str = "", **about: Any) -> None:
         """The last word."""
         self.event("end", exit_code=exit_code, **about)
         if text and self.how == "shown":
-            print(text, file=sys.stderr)
+            log(text)
 
     @contextmanager
     def cases(self, total: int) -> Iterator[Callable[[Progress], None]]:
@@ -79,9 +78,6 @@ def _line_a_minute() -> Callable[[Progress], None]:
             told = now
             rate = done.done / (now - begun)
             left = (done.of - done.done) / rate / 60
-            say(
-                f"{done.done} of {done.of} cases, {rate:.3g} cases/s, about {left:.0f} min left",
-                stderr=True,
-            )
+            log(f"{done.done} of {done.of} cases, {rate:.3g} cases/s, about {left:.0f} min left")
 
     return tell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,10 +26,23 @@ def whole(path: Path) -> Iterator[Path]:
         with partial.open("rb+") as written:
             os.fsync(written.fileno())
         partial.replace(path)
-    except BaseException:
+        _sync_folder(path.parent)
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(partial)):
+            error.filename = str(path)  # a full disk does not say of what
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name of a file on the disk too, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_text(text: str, path: Path) -> None:
@@ -40,5 +54,8 @@ def write_text(text: str, path: Path) -> None:
 def remove_partial(folder: Path) -> None:
     """Remove what killed processes left half-written in a folder."""
     for left in folder.glob(f"{PARTIAL}*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+            continue
         with suppress(OSError):
             left.unlink()

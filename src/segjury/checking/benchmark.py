@@ -25,7 +25,8 @@ from segjury.checking.prediction import CheckedPrediction, check_prediction
 from segjury.checking.problem import Problem, placed
 from segjury.checking.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.errors import InputError
-from segjury.folders import case_names, chosen_methods, refuse_wrong_folders
+from segjury.folders import chosen_methods, folder_names, leaves, refuse_wrong_folders
+from segjury.names import check_name
 from segjury.protocols import Protocol
 
 CHANNEL = "_0000"  # nnU-Net's ending of an image's name
@@ -107,10 +108,15 @@ def check(
         raise InputError("there is nothing to check", "Give --reference, --predictions or both")
     if images and (reference or not predictions):
         raise InputError("--images takes the place of a reference", "Give --predictions alone")
-    chosen = _chosen_methods(predictions, methods)
-    below = {method: list(files_below(predictions / method)) for method in chosen if predictions}
+    problems: list[Problem] = []
+    chosen = _chosen_methods(predictions, methods, problems)
+    below = {
+        method: list(files_below(predictions / method))
+        for method in chosen
+        if predictions and (follow_links or not leaves(predictions / method, predictions / method))
+    }
     pictures = _case_images(protocol, images) if images else {}
-    cases = _cases(reference, pictures, below)
+    cases = _cases(reference, pictures, below, problems)
     refuse_wrong_folders(protocol, reference, cases, predictions, chosen)
     tasks = [
         CheckTask(
@@ -129,7 +135,7 @@ def check(
     for task, checked in execution.run(check_case, tasks, jobs=workers):
         found[task.case] = checked
         progress(len(found), len(cases))
-    problems = [problem for case in cases for problem in found[case].problems]
+    problems += [problem for case in cases for problem in found[case].problems]
     size = sum(file.n_bytes for listed in below.values() for file in listed)
     if reference:
         listed = list(files_below(reference))
@@ -148,20 +154,38 @@ def check(
     return Checked(protocol.name, len(cases), len(chosen), size, problems, notes)
 
 
-def _chosen_methods(predictions: Path | None, methods: Sequence[str] | None) -> list[str]:
+def _chosen_methods(
+    predictions: Path | None, methods: Sequence[str] | None, problems: list[Problem]
+) -> list[str]:
     if predictions is None:
         if methods:
             raise InputError("--methods needs --predictions", "Give the folder of the methods")
         return []
-    return chosen_methods(predictions, methods)
+    if methods:
+        return chosen_methods(predictions, methods)
+    return _good_names(folder_names(predictions, "method"), "method", problems)
+
+
+def _good_names(names: Sequence[str], of: str, problems: list[Problem]) -> list[str]:
+    """The names that can be shown; the others go to the problems."""
+    good = []
+    for name in names:
+        try:
+            good.append(check_name(name, of))
+        except InputError as error:
+            problems.append(failed(error, kind="bad-name"))
+    return good
 
 
 def _cases(
-    reference: Path | None, pictures: Mapping[str, Path], below: Mapping[str, Sequence[Found]]
+    reference: Path | None,
+    pictures: Mapping[str, Path],
+    below: Mapping[str, Sequence[Found]],
+    problems: list[Problem],
 ) -> list[str]:
     """Those of the reference; else those that have an image; else those that are predicted."""
     if reference is not None:
-        return case_names(reference)
+        return _good_names(folder_names(reference, "case"), "case", problems)
     if pictures:
         return sorted(pictures)
     cases = sorted({case for listed in below.values() for case in predicted_cases(listed)})

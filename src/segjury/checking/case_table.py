@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from segjury.checking.diagnosis import failed
 from segjury.checking.problem import Problem, shortened, warning
 from segjury.errors import InputError
-from segjury.folders import case_table
+from segjury.folders import case_rows, case_table
 from segjury.protocols import Protocol
 
 
@@ -25,9 +24,7 @@ def check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) 
         needed = f"{name} is missing, which has the columns {', '.join(columns)}"
         return [warning("missing-case-table", needed, file=name)] if columns else []
     problems = []
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        listed = [(row.get("case") or "").strip() for row in csv.DictReader(stream)]
-    unknown = [case for case in listed if case not in table]
+    unknown = [row["case"] for row in case_rows(path) if row["case"] not in table]
     if unknown:
         message = f"{name} has {shortened(unknown)}, no case of the reference"
         problems.append(warning("unknown-case-in-table", message, file=name))

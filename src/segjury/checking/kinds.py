@@ -9,7 +9,7 @@ KINDS: dict[str, str] = {
     # files
     "missing-file": "a file that the protocol expects is not there",
     "two-files": "one mask or map is there in two formats",
-    "link-outside": "a link leads out of the folder of the predictions",
+    "link-outside": "a link leads out of the folder of the method",
     "unreadable-file": "the file is empty, cut short, broken or of another format",
     "other-shape": "another number of voxels than the reference",
     "other-spacing": "another spacing than the reference",
@@ -18,6 +18,7 @@ KINDS: dict[str, str] = {
     "odd-spacing": "a spacing below 0.01 mm or above 50 mm, or 20 times another axis's",
     "not-whole-numbers": "a mask with values between the labels",
     "unknown-label": "a mask with a label that the protocol does not know",
+    "bad-name": "a name of a case or method that is too long, or that cannot be shown",
     "stray-files": "files that nothing reads",
     "hidden-files": "hidden or temporary files",
     # reference

@@ -15,7 +15,7 @@ from segjury.checking.masks import geometry, mask_digest
 from segjury.checking.problem import Problem, warning
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
-from segjury.folders import prediction_files, refuse_link
+from segjury.folders import leaves, link_refused, prediction_files
 from segjury.loading import numbered, read_predicted_mask, read_probability_map
 from segjury.protocols import Protocol
 from segjury.volume import Grid, LabelMap, Shape, coordinates, flat
@@ -45,9 +45,11 @@ def check_prediction(
 ) -> CheckedPrediction:
     """Look at every file of a prediction; without a grid, at how its files fit each other."""
     problems: list[Problem] = []
+    if not follow_links and leaves(method_folder, method_folder):
+        return CheckedPrediction([_linked(method_folder)])
     mask_path, map_paths = _found(protocol, method_folder, case, problems)
     if not follow_links:
-        mask_path, map_paths = _without_links(mask_path, map_paths, method_folder.parent, problems)
+        mask_path, map_paths = _without_links(mask_path, map_paths, method_folder, problems)
     mask = _read_mask(protocol, mask_path, grid, problems) if mask_path else None
     common = grid or (mask.grid if mask else None)
     digests = []
@@ -73,7 +75,7 @@ def _found(
 ) -> tuple[Path | None, dict[str, Path]]:
     """The files there are, in either layout; those that are missing go to the problems."""
     folder, stems = method_folder / case, protocol.probability_stems
-    if not folder.is_dir():
+    if not files.is_folder(folder):
         try:
             found = prediction_files(protocol, method_folder, case, follow_links=True)
         except InputError as error:
@@ -92,18 +94,20 @@ def _found(
 
 
 def _without_links(
-    mask: Path | None, maps: dict[str, Path], predictions: Path, problems: list[Problem]
+    mask: Path | None, maps: dict[str, Path], method_folder: Path, problems: list[Problem]
 ) -> tuple[Path | None, dict[str, Path]]:
     """The files but those that links lead out to; these go to the problems, each once."""
     refused = set()
     for path in dict.fromkeys([*([mask] if mask else []), *maps.values()]):
-        try:
-            refuse_link(path, predictions)
-        except InputError as error:
-            problems.append(failed(error, path.name, kind="link-outside"))
+        if leaves(path, method_folder):
+            problems.append(_linked(path))
             refused.add(path)
     kept = {name: path for name, path in maps.items() if path not in refused}
     return (None if mask in refused else mask), kept
+
+
+def _linked(path: Path) -> Problem:
+    return failed(link_refused(path), path.name, kind="link-outside")
 
 
 def _read_mask(

@@ -68,16 +68,13 @@ def check(
 
 def _print(checked: Checked, *, as_json: bool) -> None:
     """The problems on standard output, and a summary on standard error."""
-    from segjury.console import say
+    from segjury.console import answer, log
 
     text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
-    try:
-        printable = text.encode(encoding := sys.stdout.encoding, "backslashreplace")
-        print(printable.decode(encoding), end="", flush=True)
-    except BrokenPipeError:  # the reader has seen enough; the exit code still tells
-        sys.stdout = None
+    encoding = sys.stdout.encoding if sys.stdout else "utf-8"
+    answer(text.encode(encoding, "backslashreplace").decode(encoding))
     for note in checked.notes:
-        say(f"note: {note}", stderr=True)
+        log(f"note: {note}")
     cases, methods, errors, warnings = (
         f"{count} {noun}{'s' * (count != 1)}"
         for count, noun in (
@@ -87,7 +84,7 @@ def _print(checked: Checked, *, as_json: bool) -> None:
             (checked.warnings, "warning"),
         )
     )
-    say(f"{cases}, {methods}, {_size(checked.bytes)}: {errors}, {warnings}", stderr=True)
+    log(f"{cases}, {methods}, {_size(checked.bytes)}: {errors}, {warnings}")
 
 
 def _document(checked: Checked) -> str:

@@ -61,13 +61,15 @@ def evaluate(
     """
     from segjury import evaluation as engine
     from segjury.claim import claimed
-    from segjury.folders import case_names, unknown_cases
+    from segjury.console import answer
+    from segjury.folders import case_names, refuse_output_among_inputs, unknown_cases
     from segjury.names import look_alikes
     from segjury.watching import Log
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:
         n_cases = len(case_names(reference))
+        refuse_output_among_inputs(out, reference, predictions)
         with claimed(out):
             log.event("start", cases=n_cases, out=str(out))
             with log.cases(n_cases) as progress:
@@ -85,6 +87,7 @@ def evaluate(
                     follow_links=follow_links,
                     progress=progress,
                 )
+            left_out = engine.left_out(found, out)
             engine.write(found, out)
         names = found.run["methods"]
         strangers = unknown_cases(reference, predictions, names, follow_links=follow_links)
@@ -95,11 +98,11 @@ def evaluate(
         log.problems([message + kept if isinstance(error, STOPS) else message])
         log.end(code)
         raise typer.Exit(code) from None
-    for warning in (*strangers, *found.warnings):
+    for warning in (*strangers, *found.warnings, *left_out):
         log.warning(warning)
     log.problems(found.problems)
     if not quiet:
-        print(out / "scores.csv")
+        answer(f"{out / 'scores.csv'}\n")
     code = TRY_AGAIN if found.worth_repeating else BAD_INPUT if found.problems else 0
     counts = _counts(found)
     log.end(code, _in_words(counts), **counts)

@@ -7,7 +7,7 @@ MHA and NRRD are written with SimpleITK.
 
 from __future__ import annotations
 
-from segjury.files.finding import SUFFIXES, candidates, find
+from segjury.files.finding import SUFFIXES, candidates, find, is_file, is_folder
 from segjury.files.images import (
     read_grid,
     read_mask,
@@ -23,6 +23,8 @@ __all__ = [
     "SUFFIXES",
     "candidates",
     "find",
+    "is_file",
+    "is_folder",
     "read_grid",
     "read_mask",
     "read_nnunet_probability",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from segjury.errors import InputError, MissingInputError
@@ -9,9 +10,25 @@ from segjury.errors import InputError, MissingInputError
 SUFFIXES = (".nii.gz", ".nii", ".mha", ".nrrd")
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file that may be looked at."""
+    try:
+        return path.is_file()
+    except OSError:  # its folder may not be entered
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder that may be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def candidates(folder: Path, stem: str) -> list[Path]:
     """The images `stem` in `folder`, with any known suffix."""
-    return [path for s in SUFFIXES if (path := folder / f"{stem}{s}").is_file()]
+    return [path for s in SUFFIXES if is_file(path := folder / f"{stem}{s}")]
 
 
 def find(folder: Path, stem: str) -> Path:
@@ -21,8 +38,12 @@ def find(folder: Path, stem: str) -> Path:
         names = ", ".join(path.name for path in found)
         raise InputError(f"{folder.name} has {names}", "Keep one of them")
     if not found:
+        if is_folder(folder) and not os.access(folder, os.R_OK | os.X_OK):
+            raise InputError(f"{folder.name} cannot be read (Permission denied)", "Allow it")
         for path in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
             if path.is_symlink():
                 raise InputError(f"{path.name} is a link that leads to no file", "Copy the file")
+            if path.exists():
+                raise InputError(f"{path.name} is no file", "Put a file in its place")
         raise MissingInputError(f"{stem}{SUFFIXES[0]} is missing")
     return found[0]

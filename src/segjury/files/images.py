@@ -9,9 +9,9 @@ from types import ModuleType
 
 import numpy as np
 
-from segjury.errors import InputError, MissingInputError
+from segjury.errors import InputError, MissingInputError, unreadable
 from segjury.files import mha, nifti, nrrd
-from segjury.files.finding import SUFFIXES
+from segjury.files.finding import SUFFIXES, is_file
 from segjury.files.streams import Change, as_stored
 from segjury.files.values import Labels, Probabilities, storable
 from segjury.volume import Grid, LabelMap, Marks, Shape, Volume
@@ -84,7 +84,7 @@ def suffix_of(path: Path) -> str:
 
 def _refuse_absent(path: Path) -> None:
     """Refuse a file in which there is nothing to read."""
-    if not path.is_file():
+    if not is_file(path):
         raise MissingInputError("is missing")
     if path.stat().st_size == 0:
         raise InputError("is an empty file", "Write or copy it again")
@@ -99,8 +99,7 @@ def _errors_about(path: Path) -> Iterator[None]:
     except InputError as error:
         raise error.about(path.name) from None
     except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{path.name} cannot be read ({reason})", "Check it") from None
+        raise unreadable(error).about(path.name) from None
 
 
 def _write_with_simpleitk(path: Path, volume: Volume) -> None:

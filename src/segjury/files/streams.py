@@ -11,7 +11,7 @@ import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
 
-from segjury.errors import InputError
+from segjury.errors import InputError, unreadable
 from segjury.volume import Span, nonzero_spans
 
 PIECE_BYTES = 1 << 20  # read at a time: fits the cache, and threads seldom wait for each other
@@ -59,9 +59,10 @@ def broken_data_in_words() -> Iterator[None]:
         yield
     except EOFError:
         raise InputError("is cut short", "Write or copy it again") from None
-    except (BrokenDeflateError, OSError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or error
-        raise InputError(f"cannot be read ({reason})", "Write or copy it again") from None
+    except BrokenDeflateError as error:
+        raise InputError(f"cannot be read ({error})", "Write or copy it again") from None
+    except OSError as error:
+        raise unreadable(error) from None
 
 
 def read_exactly(stream: Any, count: int) -> bytes:

@@ -18,6 +18,7 @@ Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
 Label = Annotated[int, Field(ge=1, le=255)]
 Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$")]  # may be part of a file name
 WHOLE = "all"  # the structure of a row about the whole case
+NO_SCORES = ("name", "title", "summary", "sources", "ranking", "cases", "cohorts")
 TAKEN = ("method", "metric", "structure", "reading", "value", "unit", "status", "detail", "cohort")
 
 
@@ -201,7 +202,15 @@ class Protocol(Part):
     @property
     def hash(self) -> str:
         """Fingerprint of everything the protocol says, whatever the layout of its file."""
-        content = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return self._hash_without()
+
+    @property
+    def scoring_hash(self) -> str:
+        """Fingerprint of all that the scores of a prediction depend on."""
+        return self._hash_without(*NO_SCORES)
+
+    def _hash_without(self, *parts: str) -> str:
+        content = json.dumps(self.model_dump(mode="json", exclude=set(parts)), sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def uses(self, reading: Reading) -> list[MetricUse]:

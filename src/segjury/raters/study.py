@@ -11,7 +11,7 @@ import pandas as pd
 from segjury import execution
 from segjury.errors import InputError
 from segjury.folders import case_names, case_table, refuse_wrong_folders
-from segjury.judging import no_gain_by_absence, our_fault
+from segjury.judging import blameless, no_gain_by_absence
 from segjury.loading import load_reference
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol
@@ -107,7 +107,7 @@ def _measured(task: _Task) -> CaseRaters | str:
     except InputError as error:
         return str(error)
     except Exception as error:  # a fault of ours must not stop the other cases
-        return our_fault(error)
+        return blameless(error)
 
 
 def _study(
