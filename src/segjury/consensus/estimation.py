@@ -45,7 +45,7 @@ def staple(patterns: Patterns, *, label: int = 1, max_iterations: int = 2**31) -
     counts = patterns.counts[seen].astype(float)
     marked = patterns.marked(label)[seen].T  # (raters, patterns)
     says_yes, says_no = marked.astype(float), (~marked).astype(float)
-    prior = float((says_yes @ counts).sum() / (counts.sum() * patterns.n_raters))
+    prior = float((says_yes * counts).sum() / (counts.sum() * patterns.n_raters))
     weights = says_yes.mean(axis=0)
     quality = np.full((2, patterns.n_raters), -10.0)
     iteration = 0
@@ -53,9 +53,8 @@ def staple(patterns: Patterns, *, label: int = 1, max_iterations: int = 2**31) -
         while True:
             inside, outside = counts * weights, counts * (1 - weights)
             previous = quality
-            quality = np.stack(
-                [says_yes @ inside / inside.sum(), says_no @ outside / outside.sum()]
-            )
+            right = (says_yes * inside).sum(axis=1), (says_no * outside).sum(axis=1)
+            quality = np.stack([right[0] / inside.sum(), right[1] / outside.sum()])
             weights = _posterior(marked, quality, prior)
             moved = bool(((quality - previous) ** 2 > STAPLE_TOLERANCE).any())
             if (iteration > 0 and not moved) or iteration >= max_iterations:

@@ -6,6 +6,7 @@ index times spacing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,11 +205,18 @@ def _principal_axis(mask: Bools, spacing: Floats) -> Line:
     """A straight centreline through the mask's centre along its longest axis."""
     points = np.argwhere(mask) * spacing
     middle = points.mean(axis=0)
-    spread = (points - middle).T @ (points - middle) / len(points) + np.diag(spacing**2 / 12)
-    axis = np.linalg.eigh(spread)[1][:, -1]
+    apart = points - middle
+    spread = np.einsum("pi,pj->ij", apart, apart) / len(points) + np.diag(spacing**2 / 12)
+    axis = _settled_axis(np.linalg.eigh(spread)[1][:, -1])
     middle = _pulled_inside(middle[None], mask, spacing)
     centre = _extended(middle, np.stack([-axis, axis]), mask, spacing)
     return Line(centre, np.broadcast_to(axis, centre.shape))
+
+
+def _settled_axis(axis: Floats) -> Floats:
+    """A direction without the last digits and the sign, which depend on the processor."""
+    rounded = np.round(axis, 9)
+    return np.asarray(rounded * np.sign(rounded[np.abs(rounded).argmax()]))
 
 
 def _centreline(path: _Path, mask: Bools, spacing: Floats) -> Line | None:
@@ -224,7 +232,7 @@ def _centreline(path: _Path, mask: Bools, spacing: Floats) -> Line | None:
     points = _extended(points, ends, mask, spacing, branch=path.clear > 0)
     if path.clear:
         from_parent = np.linalg.norm(points - path.points_mm[0], axis=1)
-        clear_mm = np.linalg.norm(path.points_mm[path.clear] - path.points_mm[0])
+        clear_mm = math.dist(path.points_mm[path.clear], path.points_mm[0])
         points = points[from_parent > clear_mm]
     if len(points) < 2:
         return None

@@ -6,6 +6,7 @@ contact with a vessel's edge is looked up together.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -211,7 +212,7 @@ def sample_distance(reference: NDArray[np.float64], prediction: NDArray[np.float
     cuts = np.sort(np.concatenate([reference, prediction]))
     f = np.searchsorted(np.sort(reference), cuts[:-1], "right") / reference.size
     g = np.searchsorted(np.sort(prediction), cuts[:-1], "right") / prediction.size
-    return float(np.abs(f - g) @ np.diff(cuts))
+    return float((np.abs(f - g) * np.diff(cuts)).sum())
 
 
 def gaussian_distance(
@@ -243,10 +244,9 @@ def _moments(angles: NDArray[np.float64]) -> tuple[float, float]:
 
 def _density(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     mean, sd = _moments(angles)
-    density: NDArray[np.float64] = np.exp(-(((GRID - mean) / sd) ** 2) / 2) / (
-        sd * np.sqrt(2 * np.pi)
-    )
-    return density
+    exponents = -(((GRID - mean) / sd) ** 2) / 2
+    heights = np.array([math.exp(exponent) for exponent in exponents.tolist()])
+    return np.asarray(heights / (sd * math.sqrt(2 * math.pi)))
 
 
 def _distance_from_nothing(weights: NDArray[np.float64]) -> float:

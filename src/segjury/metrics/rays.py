@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +26,9 @@ def rays_across(centre_mm: Floats, tangent: Floats, spacing: Floats, directions:
     axis = np.eye(3)[np.abs(tangent).argmin(axis=1)]
     first = unit_vectors(np.cross(tangent, axis))
     second = np.cross(tangent, first)
-    angle = np.linspace(0, 2 * np.pi, directions, endpoint=False)[:, None]
-    return rays_along(
-        centre_mm, np.cos(angle) * first[:, None] + np.sin(angle) * second[:, None], spacing
-    )
+    angles = np.linspace(0, 2 * np.pi, directions, endpoint=False).tolist()
+    cosine, sine = (np.array([[of(a)] for a in angles]) for of in (math.cos, math.sin))
+    return rays_along(centre_mm, cosine * first[:, None] + sine * second[:, None], spacing)
 
 
 def rays_along(centre_mm: Floats, direction: Floats, spacing: Floats) -> Rays:

@@ -250,8 +250,8 @@ def assd_from_distances(distances: SurfaceDistances) -> float:
     """`assd`."""
     if not distances.both_exist:
         return math.nan
-    there = distances.reference_mm @ distances.reference_weights
-    back = distances.prediction_mm @ distances.prediction_weights
+    there = (distances.reference_mm * distances.reference_weights).sum()
+    back = (distances.prediction_mm * distances.prediction_weights).sum()
     return float(
         (there + back) / (distances.reference_weights.sum() + distances.prediction_weights.sum())
     )

@@ -128,6 +128,6 @@ def worst_value(use: ImageUse, grid: Grid) -> float:
     """The value that a prediction gets where it is missing or to blame; NaN where none is set."""
     if use.worst == "image-diagonal":
         sides = np.array(grid.shape) * (grid.spacing_mm if use.unit_used == "mm" else 1)
-        return float(np.linalg.norm(sides))
+        return math.hypot(*sides.tolist())
     worst = use.worst if isinstance(use.worst, float) else use.metric.worst
     return math.nan if worst is None else worst

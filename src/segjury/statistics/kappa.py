@@ -115,12 +115,12 @@ def _disagreement(ratings: Floats, weights: Floats, scale: Scale) -> tuple[float
     rated = votes.sum(axis=1)
     pairable = rated >= 2
     votes, weights, rated = votes[pairable], weights[pairable], rated[pairable]
-    totals = weights @ votes
+    totals = (weights[:, None] * votes).sum(axis=0)
     n = float(totals.sum())
     if n == 0:
         return 0.0, 0.0, 0.0
     distances = _squared_distances(values, totals, scale)
-    coincidences = votes.T @ ((weights / (rated - 1))[:, None] * votes)
+    coincidences = np.einsum("ui,uj->ij", votes, (weights / (rated - 1))[:, None] * votes)
     observed = float((coincidences * distances).sum()) / n
     expected = float((np.outer(totals, totals) * distances).sum()) / n**2
     return observed, expected, n
