@@ -14,6 +14,11 @@ import pandas as pd
 import psutil
 import pytest
 
+from segjury.case_task import CaseTask, evaluate_case
+from segjury.errors import InputError
+from segjury.execution.cluster import Cluster
+from segjury.protocols import load_protocol
+from segjury.store import marked
 from tests.benchmark_files import (
     evaluate_command,
     evaluate_words,
@@ -31,14 +36,15 @@ QUICK = {
 
 
 @contextmanager
-def cluster(folder, environment):
-    """A scheduler and two workers of one thread each; gives the scheduler file."""
+def cluster(folder, environment, *, workers=2):
+    """A scheduler and some workers of one thread each; gives the scheduler file."""
     folder.mkdir()
     file = folder / "scheduler.json"
     here = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]
     commands = [["dask_scheduler", "--port", "0", *here]]
-    commands += [["dask_worker", "--nthreads", "1", "--nworkers", "2", *here]]
-    commands[1] += ["--local-directory", str(folder)]
+    if workers:
+        count = ["--nthreads", "1", "--nworkers", str(workers)]
+        commands += [["dask_worker", *count, "--local-directory", str(folder), *here]]
     started = []
     try:
         for module, *options in commands:
@@ -61,6 +67,11 @@ def cluster(folder, environment):
 def evaluate(folder, *options, **how):
     command = evaluate_command(folder, *options)
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, **how)
+
+
+def wait_for_a_part(bench, running):
+    while not list((bench / "out").glob("parts/*.json")) and running.poll() is None:
+        time.sleep(0.005)
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +138,7 @@ def test_a_worker_killed_in_the_middle_is_recovered(serial, bench, tmp_path):
             stderr=subprocess.PIPE,
             text=True,
         )
-        parts = bench / "out" / "parts"
-        while not (parts.is_dir() and any(parts.iterdir())) and running.poll() is None:
-            time.sleep(0.005)
+        wait_for_a_part(bench, running)
         workers = [
             process
             for process in psutil.process_iter(["cmdline", "cwd"])
@@ -140,6 +149,63 @@ def test_a_worker_killed_in_the_middle_is_recovered(serial, bench, tmp_path):
         _, said = running.communicate(timeout=240)
     assert running.returncode == 0, said
     assert tables(bench) == tables(serial)
+
+
+def test_a_lost_scheduler_is_one_line_and_worth_another_try(serial, bench, tmp_path):
+    with cluster(tmp_path / "dask", dict(os.environ)) as file:
+        running = subprocess.Popen(
+            evaluate_command(bench, "--scheduler", file),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_for_a_part(bench, running)
+    _, said = running.communicate(timeout=60)
+    if running.returncode != 0:  # it may have been quicker than we were
+        assert running.returncode == 75
+        assert len(said.splitlines()) == 1
+        assert "was lost" in said
+    assert evaluate(bench, "--jobs", 1).returncode == 0
+    assert tables(bench) == tables(serial)
+
+
+def test_a_scheduler_file_may_come_late(tmp_path, monkeypatch):
+    monkeypatch.setattr("segjury.execution.cluster.PATIENCE_S", 0.2)
+    with pytest.raises(InputError, match=r"there is no file .*late\.json"):
+        next(Cluster(str(tmp_path / "late.json")).outcomes(str, [1]))
+
+
+def test_a_cluster_without_workers_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("segjury.execution.cluster.LONG_WITHOUT_WORKERS_S", 0.2)
+    said = []
+
+    def tell(text):
+        said.append(text)
+        raise KeyboardInterrupt
+
+    without = cluster(tmp_path / "dask", dict(os.environ), workers=0)
+    with without as file, pytest.raises(KeyboardInterrupt):
+        next(Cluster(str(file), tell).outcomes(str, [1]))
+    assert "has no workers yet" in said[0]
+
+
+@pytest.mark.parametrize("absent", ["reference/00_typical", "predictions/Beta", "out"])
+def test_a_worker_without_the_storage_is_no_fault_of_a_method(bench, absent):
+    (bench / "out").mkdir()
+    task = CaseTask(
+        load_protocol("curvas-pdacvi-2025"),
+        ("corrected",),
+        bench / "reference",
+        bench / "predictions",
+        "00_typical",
+        METHODS,
+        store=bench / "out",
+        mark=marked(bench / "out"),
+    )
+    shutil.rmtree(bench / absent)
+    (bench / "out").mkdir(exist_ok=True)  # of another disk
+    with pytest.raises(InputError, match=rf"the worker on .* has no .*{absent}"):
+        evaluate_case(task)
 
 
 def test_no_scheduler_is_one_line(bench, monkeypatch):

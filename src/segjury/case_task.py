@@ -51,6 +51,7 @@ class CaseTask:
     case: str
     methods: tuple[str, ...]
     store: Path | None = None
+    mark: str = ""  # a file by which a worker knows that the store is the one of the run
     follow_links: bool = False
     code: str = ""  # fingerprint of the code that must do it; any where empty
 
@@ -87,7 +88,9 @@ def evaluate_case(task: CaseTask) -> CaseScores:
 
 def ended_result(task: CaseTask, method: str, ended: execution.Ended) -> Result:
     """A method whose scoring ended the process twice: failed, without a value or a penalty."""
-    problem = f"{ENDED}: {ended.reason}, twice. Run the same command again, with fewer jobs."
+    problem = (
+        f"{ENDED}: {ended.reason}, twice. Run the same command again, with more memory for each."
+    )
     return Result(method, task.case, _unscored(task, problem).rows, problem=problem)
 
 
@@ -98,10 +101,12 @@ def _check_worker(task: CaseTask) -> None:
             f"the worker on {platform.node()} has another version of segjury or its libraries",
             "Install the same ones everywhere",
         )
-    for folder in (task.reference, task.predictions, task.store):
-        if folder is not None and not folder.is_dir():
+    needed = [task.reference / task.case, *(task.predictions / method for method in task.methods)]
+    needed += [task.store / task.mark] if task.store else []
+    for path in needed:  # where storage is not mounted, the folders above may be there, empty
+        if not path.exists():
             raise InputError(
-                f"the worker on {platform.node()} has no folder {folder}",
+                f"the worker on {platform.node()} has no {path}",
                 "Put the data and --out on storage that all machines see at the same path",
             )
 

@@ -32,7 +32,7 @@ from segjury.judging import no_gain_by_absence
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.scheduling import Progress, score_cases
-from segjury.store import Result
+from segjury.store import Result, marked
 from segjury.tabulation import Evaluation, left_out, tabulate, write
 
 if TYPE_CHECKING:
@@ -89,11 +89,13 @@ def run(
     efficiency: Path | None = None,
     follow_links: bool = False,
     progress: Callable[[Progress], None] = lambda _done: None,
+    tell: Callable[[str], None] = lambda _text: None,
 ) -> Evaluation:
     """Score every method on every case; see `evaluate`.
 
     With a `store`, finished results are kept there and taken from it in the next run. `progress`
-    is called after each case. Without a number of `jobs`, cores and memory decide.
+    is called after each case, `tell` with what is good to know meanwhile. Without a number of
+    `jobs`, cores and memory decide.
     """
     form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     unknown = [reading for reading in readings if reading not in READINGS]
@@ -109,7 +111,7 @@ def run(
     begun, clock = datetime.now(UTC), time.perf_counter()
     bytes_each = _bytes_of_a_process(form, reference, cases)
     workers = execution.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
-    engine = execution.engine_for(workers, scheduler, bytes_each=bytes_each)
+    engine = execution.engine_for(workers, scheduler, bytes_each=bytes_each, tell=tell)
     every = CaseTask(
         form,
         tuple(readings),
@@ -118,10 +120,13 @@ def run(
         case="",
         methods=tuple(chosen),
         store=store.resolve() if store else None,
+        mark=marked(store) if store and scheduler else "",
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
     )
     results, kept = _score_all(engine, [replace(every, case=case) for case in cases], progress)
+    if store and every.mark:
+        (store / every.mark).unlink(missing_ok=True)
     about = {
         "segjury": provenance.version(),
         "protocol": {

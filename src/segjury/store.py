@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from segjury.writing import write_text
+from segjury.writing import PARTIAL, write_text
 
 FORMAT = "4"  # of what is kept; results in another are computed again
 Status = Literal["ok", "undefined", "missing", "failed"]
@@ -114,6 +115,13 @@ class Store:
     def _path(self, case: str, method: str) -> Path:
         name = _digest("\0".join([case, method, *self._settings]))
         return self._folder / f"{name[:24]}.json"
+
+
+def marked(folder: Path) -> str:
+    """Put a file into the folder of a run by which workers elsewhere know it; its name."""
+    mark = f"{PARTIAL}{secrets.token_hex(8)}"  # the next run removes it
+    (folder / mark).touch()
+    return mark
 
 
 def _checksum(result: object) -> str:

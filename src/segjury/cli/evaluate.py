@@ -86,6 +86,7 @@ def evaluate(
                     efficiency=efficiency,
                     follow_links=follow_links,
                     progress=progress,
+                    tell=log.warning,
                 )
             left_out = engine.left_out(found, out)
             engine.write(found, out)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from segjury.errors import InputError
+from segjury.errors import InputError, PassingError
 
 BAD_INPUT = 2
 TRY_AGAIN = 75  # as sysexits.h calls a failure that may be gone the next time
@@ -123,7 +123,7 @@ def ending(error: BaseException) -> tuple[str, int]:
         what = f"{error.strerror or error}: {error.filename or 'no file named'}"
         todo = "Make room, and run the same command to go on" if error.errno in FULL else ""
         return str(InputError(what, todo)), BAD_INPUT
-    return str(error), BAD_INPUT
+    return str(error), TRY_AGAIN if isinstance(error, PassingError) else BAD_INPUT
 
 
 def fail(error: str) -> None:

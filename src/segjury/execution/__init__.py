@@ -19,13 +19,22 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def engine_for(jobs: int, scheduler: str | None = None, *, bytes_each: float = 0) -> Engine:
-    """Processes of this machine that need `bytes_each`, or the workers of a Dask scheduler."""
+def engine_for(
+    jobs: int,
+    scheduler: str | None = None,
+    *,
+    bytes_each: float = 0,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Engine:
+    """Processes of this machine that need `bytes_each`, or the workers of a Dask scheduler.
+
+    `tell` is called with what is good to know while it runs.
+    """
     if scheduler is None:
         return Processes(jobs, bytes_each)
     from segjury.execution.cluster import Cluster
 
-    return Cluster(scheduler)
+    return Cluster(scheduler, tell)
 
 
 def run(
