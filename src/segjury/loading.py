@@ -108,11 +108,13 @@ def load_prediction(
     labels = protocol.reference.labels
     mask = read_predicted_mask(protocol, found.mask, grid)
     warnings = grid_warnings(protocol, grid, mask.grid, found.mask.name)
+    marks = numbered(mask, labels)
+    del mask  # so that it does not lie beside the maps
     maps = []
     for name, path in found.probabilities.items():
         maps.append(read_probability_map(path, labels[name], grid))
         warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
-    return PredictedCase(numbered(mask, labels), tuple(maps), tuple(warnings))
+    return PredictedCase(marks, tuple(maps), tuple(warnings))
 
 
 def read_ahead(
