@@ -29,7 +29,9 @@ def bench(monkeypatch):
         del sys.modules[name]
 
 
-@pytest.mark.parametrize(("part", "rows"), [("protocols", 4), ("growth", 3), ("reading", 4)])
+@pytest.mark.parametrize(
+    ("part", "rows"), [("protocols", 4), ("growth", 3), ("processes", 4), ("reading", 4)]
+)
 def test_a_part_prints_a_table_with_all_its_rows(bench, part, rows):
     (text,) = bench.run(part, quick=True)
     head, _, *body = [line.split(" | ") for line in text.splitlines()]
