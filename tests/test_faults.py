@@ -267,6 +267,12 @@ def test_a_bad_name_does_not_keep_others_from_being_asked_for(bench):
     assert evaluate(bench, "--methods", GOOD).returncode == 0
 
 
+def test_a_method_with_a_comma_in_its_name_can_be_asked_for(bench):
+    (bench / "predictions" / BAD).rename(bench / "predictions" / "Bad, Ltd")
+    assert evaluate(bench, "--methods", f'"Bad, Ltd",{GOOD}').returncode == 0
+    assert row(bench, method="Bad, Ltd")["status"] == row(bench, method=GOOD)["status"] == "ok"
+
+
 def test_a_linked_method_is_not_looked_into(bench):
     private = bench / "private"
     private.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -91,8 +92,9 @@ SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resamples.")]
 
 
 def names(given: str) -> list[str] | None:
-    """Names with commas between them; None for none."""
-    names = [name.strip() for name in given.split(",") if name.strip()]
+    """Names with commas between them; None for none. One with a comma may stand in quotes."""
+    cells = next(csv.reader([given], skipinitialspace=True), [])
+    names = [name.strip() for name in cells if name.strip()]
     if given and not names:
         raise InputError(f"'{given}' names nothing", "Give names with commas, or leave it out")
     return names or None
