@@ -280,6 +280,11 @@ WARNINGS = {
         PDACVI,
         lambda b: (p(b).parents[1] / "B").rename(p(b).parents[1] / "a"),
     ),
+    "formula": (
+        "formula-name",
+        PDACVI,
+        lambda b: (p(b).parents[1] / "B").rename(p(b).parents[1] / '=HYPERLINK("x")'),
+    ),
     "no table": ("missing-case-table", VESSELS, lambda b: (r(b).parent / "cases.csv").unlink()),
     "stranger in the table": (
         "unknown-case-in-table",

@@ -20,7 +20,7 @@ from segjury.evaluation import run
 from segjury.files import write_volume
 from segjury.folders import method_names, prediction_files, unknown_cases
 from segjury.loading import load_prediction
-from segjury.names import look_alikes
+from segjury.names import doubtful
 from segjury.protocols import load_protocol
 from segjury.volume import Grid, Volume
 
@@ -509,13 +509,18 @@ def test_methods_are_only_those_of_the_folder(bench, name):
     ],
 )
 def test_names_that_look_alike_are_told(first, second):
-    (warning,) = look_alikes([first, "Other", second], "method")
+    (warning,) = doubtful([first, "Other", second], "method")
     assert warning == f"methods {first!a} and {second!a} look alike"
 
 
 def test_names_that_differ_are_not(bench):
-    assert look_alikes(method_names(bench / "predictions"), "method") == []
-    assert look_alikes(["Team1", "Team2", "TeamI", "Teaml"], "method") == []
+    assert doubtful(method_names(bench / "predictions"), "method") == []
+    assert doubtful(["Team1", "Team2", "TeamI", "Teaml"], "method") == []
+
+
+def test_names_that_a_spreadsheet_would_compute_are_told():
+    (warning,) = doubtful(["=1+1", "Team=1"], "method")
+    assert warning == "method '=1+1' is a formula for a spreadsheet that opens the tables"
 
 
 def test_files_of_a_prediction_are_checked_for_links_too(bench):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from segjury.errors import InputError
 
 LONGEST_BYTES = 200  # file systems end at 255, and some files are named after a name
+FORMULA = "is a formula for a spreadsheet that opens the tables"
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction and width, no UTF-8, line ends
 # Cyrillic and Greek letters that no font tells from the Latin ones below
 _TWINS = str.maketrans(
@@ -34,12 +35,18 @@ def check_name(name: str, of: str) -> str:
     return name
 
 
-def look_alikes(names: Iterable[str], of: str) -> list[str]:
-    """A warning for the names that a reader may take for one; see `groups_alike`."""
-    return [
+def doubtful(names: Collection[str], of: str) -> list[str]:
+    """Warnings of names that a reader may take for one, or a spreadsheet for a formula."""
+    alike = [
         f"{of}s {' and '.join(f'{name!a}' for name in same)} look alike"
         for same in groups_alike(names)
     ]
+    return alike + [f"{of} {name!a} {FORMULA}" for name in names if is_formula(name)]
+
+
+def is_formula(name: str) -> bool:
+    """Whether a spreadsheet may compute a name instead of showing it."""
+    return name.startswith(("=", "+", "-", "@"))
 
 
 def groups_alike(names: Iterable[str]) -> list[list[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from segjury import files
 from segjury.checking.problem import Problem, shortened, warning
-from segjury.names import appearance, groups_alike
+from segjury.names import FORMULA, appearance, groups_alike, is_formula
 from segjury.protocols import Protocol
 
 ENDINGS = (*files.SUFFIXES, ".npz")  # of predictions
@@ -125,12 +125,14 @@ def predicted_cases(found: Iterable[Found]) -> dict[str, set[str]]:
 
 
 def check_names(names: Collection[str], of: str) -> list[Problem]:
-    """Names of cases or methods that look alike."""
+    """Names of cases or methods that look alike, or that a spreadsheet would compute."""
     todo = "Check that each is one of its own"
-    return [
+    alike = [
         warning(f"look-alike-{of}", f"{', '.join(same)} look alike", todo)
         for same in groups_alike(names)
     ]
+    formulas = [name for name in names if is_formula(name)]
+    return alike + [warning("formula-name", f"{name} {FORMULA}", "Rename it") for name in formulas]
 
 
 def _unread(

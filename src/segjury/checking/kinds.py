@@ -19,6 +19,7 @@ KINDS: dict[str, str] = {
     "not-whole-numbers": "a mask with values between the labels",
     "unknown-label": "a mask with a label that the protocol does not know",
     "bad-name": "a name of a case or method that is too long, or that cannot be shown",
+    "formula-name": "a name of a case or method that a spreadsheet would compute",
     "stray-files": "files that nothing reads",
     "hidden-files": "hidden or temporary files",
     # reference

@@ -63,7 +63,7 @@ def evaluate(
     from segjury.claim import claimed
     from segjury.console import answer
     from segjury.folders import case_names, refuse_output_among_inputs, unknown_cases
-    from segjury.names import look_alikes
+    from segjury.names import doubtful
     from segjury.watching import Log
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
@@ -92,7 +92,7 @@ def evaluate(
             engine.write(found, out)
         names = found.run["methods"]
         strangers = unknown_cases(reference, predictions, names, follow_links=follow_links)
-        strangers += look_alikes(case_names(reference), "case") + look_alikes(names, "method")
+        strangers += doubtful(case_names(reference), "case") + doubtful(names, "method")
     except (InputError, OSError, KeyboardInterrupt, Terminated) as error:
         message, code = ending(error)
         kept = ". What was finished is kept; run the same command to go on"
