@@ -23,9 +23,9 @@ from nibabel.nifti2 import Nifti2Header
 
 from segjury import files
 from segjury.analysis.rating_table import read_ratings
+from segjury.case_table import case_table
 from segjury.efficiency import read_efficiency
 from segjury.errors import InputError
-from segjury.folders import case_table
 from segjury.protocols import load_protocol
 from segjury.table import read_calibration, read_cases, read_details, read_scores
 from segjury.volume import Grid

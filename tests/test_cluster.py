@@ -69,9 +69,17 @@ def evaluate(folder, *options, **how):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, **how)
 
 
-def wait_for_a_part(bench, running):
+def started(bench, scheduler):
+    """A run that has finished a result."""
+    running = subprocess.Popen(
+        evaluate_command(bench, "--scheduler", scheduler),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not list((bench / "out").glob("parts/*.json")) and running.poll() is None:
         time.sleep(0.005)
+    return running
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +140,7 @@ def test_a_method_that_ends_every_worker_costs_its_own_rows(serial, bench, sched
 
 def test_a_worker_killed_in_the_middle_is_recovered(serial, bench, tmp_path):
     with cluster(tmp_path / "dask", dict(os.environ)) as file:
-        running = subprocess.Popen(
-            evaluate_command(bench, "--scheduler", file),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_for_a_part(bench, running)
+        running = started(bench, file)
         workers = [
             process
             for process in psutil.process_iter(["cmdline", "cwd"])
@@ -153,13 +155,7 @@ def test_a_worker_killed_in_the_middle_is_recovered(serial, bench, tmp_path):
 
 def test_a_lost_scheduler_is_one_line_and_worth_another_try(serial, bench, tmp_path):
     with cluster(tmp_path / "dask", dict(os.environ)) as file:
-        running = subprocess.Popen(
-            evaluate_command(bench, "--scheduler", file),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_for_a_part(bench, running)
+        running = started(bench, file)
     _, said = running.communicate(timeout=60)
     if running.returncode != 0:  # it may have been quicker than we were
         assert running.returncode == 75

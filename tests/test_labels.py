@@ -10,9 +10,9 @@ import pytest
 
 import segjury
 from segjury import evaluation
+from segjury.case_table import case_table
 from segjury.errors import InputError
 from segjury.files import write_volume
-from segjury.folders import case_table
 from segjury.protocols import Protocol, load_protocol
 from segjury.volume import Grid, Volume
 

@@ -14,15 +14,15 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segjury import execution, files, provenance
+from segjury.case_table import case_table
 from segjury.case_task import CaseTask
 from segjury.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.errors import InputError
 from segjury.folders import (
     case_names,
-    case_table,
     chosen_methods,
     reference_inputs,
     refuse_wrong_folders,
@@ -127,27 +127,11 @@ def run(
     results, kept = _score_all(engine, [replace(every, case=case) for case in cases], progress)
     if store and every.mark:
         (store / every.mark).unlink(missing_ok=True)
-    about = {
-        "segjury": provenance.version(),
-        "protocol": {
-            "name": form.name,
-            "title": form.title,
-            "hash": form.hash,
-            "text": "" if isinstance(protocol, Protocol) else protocol_text(protocol),
-            "definition": form.model_dump(mode="json"),
-        },
-        "readings": list(readings),
-        "reference": str(reference.resolve()),
-        "predictions": str(predictions.resolve()),
+    about = _about(every, "" if isinstance(protocol, Protocol) else protocol_text(protocol)) | {
         "case_table": str(case_file.resolve()) if case_file else None,
         "efficiency": str(efficiency.resolve()) if efficiency else None,
-        "methods": chosen,
         "cases": len(cases),
         "kept": kept,
-        "follow_links": follow_links,
-        "versions": provenance.versions(),
-        "code": every.code,
-        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
         "engine": engine.name,
         "jobs": workers if scheduler is None else None,
         "started": begun.isoformat(timespec="seconds"),
@@ -155,6 +139,29 @@ def run(
     }
     results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
     return tabulate(form, results, known, about, costs.warnings)
+
+
+def _about(task: CaseTask, text: str) -> dict[str, Any]:
+    """What a run is made with, for its record; `text` is the protocol's as written."""
+    form = task.protocol
+    return {
+        "segjury": provenance.version(),
+        "protocol": {
+            "name": form.name,
+            "title": form.title,
+            "hash": form.hash,
+            "text": text,
+            "definition": form.model_dump(mode="json"),
+        },
+        "readings": list(task.readings),
+        "reference": str(task.reference),
+        "predictions": str(task.predictions),
+        "methods": list(task.methods),
+        "follow_links": task.follow_links,
+        "versions": provenance.versions(),
+        "code": task.code,
+        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
+    }
 
 
 def _score_all(

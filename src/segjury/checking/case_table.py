@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from segjury.case_table import case_rows, case_table
 from segjury.checking.diagnosis import failed
 from segjury.checking.problem import Problem, shortened, warning
 from segjury.errors import InputError
-from segjury.folders import case_rows, case_table
 from segjury.protocols import Protocol
 
 

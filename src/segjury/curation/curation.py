@@ -11,9 +11,10 @@ from typing import Any
 import pandas as pd
 
 from segjury import execution
+from segjury.case_table import case_table
 from segjury.curation.inspection import CurateTask, Exclusion, Inspected, inspect_case
 from segjury.curation.rules import AnyRule
-from segjury.folders import case_names, case_table
+from segjury.folders import case_names
 from segjury.protocols import Protocol
 from segjury.table import write_csv
 from segjury.writing import write_text

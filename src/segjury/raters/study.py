@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from segjury import execution
+from segjury.case_table import case_table
 from segjury.errors import InputError
-from segjury.folders import case_names, case_table, refuse_wrong_folders
+from segjury.folders import case_names, refuse_wrong_folders
 from segjury.judging import blameless, no_gain_by_absence
 from segjury.loading import load_reference
 from segjury.metrics import READINGS, Reading
