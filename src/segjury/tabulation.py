@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from segjury.judging import MAY_PASS, REFERENCE
 from segjury.protocols import Protocol
 from segjury.store import Result
 from segjury.ties import settled
-from segjury.writing import PARTIAL, write_text
+from segjury.writing import all_together, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,22 +166,16 @@ def left_out(evaluation: Evaluation, out: Path) -> list[str]:
 def write(evaluation: Evaluation, out: Path) -> None:
     """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`.
 
-    None takes the place of an earlier run's before all are written. Until the last has, there is
-    no `run.json`, so that it never stands beside the tables of another run.
+    They take the place of an earlier run's all together.
     """
     from segjury.table import write_csv, write_scores
 
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
     content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    out.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=PARTIAL, dir=out) as place:
-        new = Path(place)
+    with all_together(out, last="run.json") as new:
         write_scores(evaluation.scores, new)
         write_csv(evaluation.details, new / "details.csv")
         write_csv(evaluation.calibration, new / "calibration.csv")
         write_csv(evaluation.cases, new / "cases.csv")
         write_text(content, new / "run.json")
-        (out / "run.json").unlink(missing_ok=True)
-        for path in sorted(new.iterdir(), key=lambda path: path.name == "run.json"):
-            path.replace(out / path.name)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 PARTIAL = ".partial-"  # how the name of a file begins that is not yet whole
 
@@ -49,6 +50,26 @@ def write_text(text: str, path: Path) -> None:
     """A text file that ends with one newline."""
     with whole(path) as partial:
         partial.write_text(f"{text.rstrip()}\n", "utf-8")
+
+
+@contextmanager
+def all_together(folder: Path, last: str) -> Iterator[Path]:
+    """A place to write several files to; at the end they go to `folder`, or none does.
+
+    The file called `last` is removed first and comes last, so that it never stands beside files
+    of another time.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with TemporaryDirectory(prefix=PARTIAL, dir=folder) as place:
+            yield Path(place)
+            (folder / last).unlink(missing_ok=True)
+            for path in sorted(Path(place).iterdir(), key=lambda path: path.name == last):
+                path.replace(folder / path.name)
+            _sync_folder(folder)
+    except OSError as error:
+        error.filename = str(folder / Path(str(error.filename)).name)
+        raise
 
 
 def remove_partial(folder: Path) -> None:
