@@ -7,9 +7,12 @@ import platform
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from segjury.files import write_volume
 from segjury.protocols import builtin_names
+from segjury.volume import Grid, Volume
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.small_benchmarks import write_benchmark
 
@@ -18,6 +21,7 @@ PROCESSORS = {  # as libraries see them: which code they have for it
     "Prescott": {"OPENBLAS_CORETYPE": "Prescott"},
     "Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
     "SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"},
+    "no FMA": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX,-AVX512F"},
     "no AVX": {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"},
 }
 PROGRAM = """
@@ -42,7 +46,34 @@ def benchmarks(tmp_path_factory):
     for case in golden_pdacvi():
         write_reference(case, top / "curvas-pdacvi-2025" / "reference" / case.name)
         write_prediction(case, top / "curvas-pdacvi-2025" / "predictions" / "A" / case.name)
+    write_round_vessels(top / "curvas-pdacvi-2025")
     return sorted(map(str, top.iterdir()))
+
+
+def write_round_vessels(folder):
+    """Cases whose vessels have no longest axis: balls, halves of balls, corners of cubes."""
+    step = np.indices((5, 5, 5)) - 2
+    square, side = (step**2).sum(axis=0), step.sum(axis=0)
+    corner = np.zeros((5, 5, 5), bool)
+    corner[2:4, 2:4, 2:4] = np.unpackbits(np.uint8([23]), bitorder="little").reshape(2, 2, 2)
+    shapes = [square <= 3, (square <= 3) & (side >= 0), square <= 6, (square <= 6) & (side >= 0)]
+    grid, rng = Grid((40, 10, 10), (0.7, 0.7, 0.7)), np.random.default_rng(0)
+    vessels = np.zeros(grid.shape, np.uint8)
+    for k, shape in enumerate([*shapes, corner]):
+        vessels[8 * k : 8 * k + 5, 2:7, 2:7][shape] = k + 1
+
+    def lesion():
+        return rng.random(grid.shape) < 0.1
+
+    for case in ("round_1", "round_2", "round_3"):
+        there, found = folder / "reference" / case, folder / "predictions" / "A" / case
+        for rater in range(1, 6):
+            mask = Volume(lesion().astype(np.uint8), grid)
+            write_volume(there / f"annotation_{rater}.nii.gz", mask)
+        write_volume(there / "annotation_vascular.nii.gz", Volume(vessels, grid))
+        p = np.mean([lesion() for _ in range(7)], axis=0).astype(np.float32)
+        write_volume(found / "probability.nii.gz", Volume(p, grid))
+        write_volume(found / "segmentation.nii.gz", Volume((p > 0.5).astype(np.uint8), grid))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +84,9 @@ def expected(benchmarks):
 def numbers(benchmarks, environment):
     """Every line of all tables, on a processor of some kind."""
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, *benchmarks]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS", "NPY_"))}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS", "NPY_", "GLIBC_"))
+    }
     return subprocess.run(
         command, env=clean | environment, check=True, capture_output=True, text=True
     ).stdout.splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import traceback
@@ -11,17 +12,19 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal, Self, TypeVar
 
-from segjury.errors import InputError
+from segjury.errors import InputError, PassingError
 from segjury.execution.engine import Ended
 from segjury.execution.resources import free_memory
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Word = Literal["ready", "done", "raised", "ended"]  # what a process says
+FAILED_STARTS = 2  # in a row, besides one for each process: more are no chance
 SPAWN = multiprocessing.get_context("spawn")  # not forked, so that processes start clean
 
 
@@ -59,42 +62,59 @@ class Processes:
                 yield task, work(task)
             return
         waiting, busy, idle = deque(tasks), dict[_Worker, Task](), list[_Worker]()
-        any_started = False
+        failed_starts = 0  # one after the other
         try:
             while waiting or busy:
-                while waiting and len(busy) < self.jobs and (idle or self._has_room(busy)):
-                    worker = idle.pop() if idle else _Worker(work)
+                while waiting and len(busy) < self.jobs:
+                    worker = idle.pop() if idle else self._started(work, busy)
+                    if worker is None:
+                        break
                     busy[worker] = waiting.popleft()
                     worker.begin(busy[worker])
                 of: dict[Any, _Worker] = {worker.pipe: worker for worker in busy}
                 for worker in map(of.__getitem__, wait(of)):
                     said, found = worker.answer()
-                    any_started |= said == "ready"
+                    if said == "ready":
+                        failed_starts = 0
+                        continue
                     if said == "raised":
                         raise found
-                    if said == "ready":
+                    task = busy.pop(worker)
+                    if said == "ended" and not worker.is_ready:  # so it has not begun
+                        failed_starts += 1
+                        if failed_starts > self.jobs + FAILED_STARTS:
+                            raise _not_started()
+                        waiting.appendleft(task)
                         continue
                     if said == "done":
                         idle.append(worker)
-                    elif not any_started:
-                        raise _not_started()
-                    yield busy.pop(worker), found
+                    yield task, found
         finally:
-            for worker in busy:
+            for worker in (*busy, *idle):
                 worker.kill()
-            for worker in idle:
-                worker.dismiss()
 
-    def _has_room(self, busy: Sized) -> bool:
-        return not busy or not self.bytes_each or free_memory() >= self.bytes_each
+    def _started(self, work: Callable[[Any], Any], busy: Sized) -> _Worker | None:
+        """A new process; none where there is no room for one beside those that are busy."""
+        if busy and self.bytes_each and free_memory() < self.bytes_each:
+            return None
+        try:
+            return _Worker(work)
+        except OSError as error:
+            if busy:
+                return None
+            what = f"no process could be started ({error.strerror or error})"
+            raise PassingError(what, "Run the same command again") from None
 
 
 class _Worker:
     """A process that does one task after the other."""
 
+    is_ready = False
+
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.pipe, theirs = SPAWN.Pipe()
         self._process: BaseProcess = SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
+        resource_tracker.ensure_running()  # else starting it would let interrupts in
         with _interrupts_held():
             self._process.start()
         theirs.close()  # so that the pipe ends with the process
@@ -111,6 +131,7 @@ class _Worker:
         except (EOFError, OSError):
             self.kill()
             return "ended", Ended()
+        self.is_ready = True
         return word, found
 
     def kill(self) -> None:
@@ -119,15 +140,10 @@ class _Worker:
         self._process.join()
         self.pipe.close()
 
-    def dismiss(self) -> None:
-        """Let the process end, which has nothing to do."""
-        self.pipe.close()
-        self._process.join()
-
 
 def _not_started() -> InputError:
     return InputError(
-        "no process could be started",
+        "processes end as soon as they are started",
         "In a program of your own, call it below `if __name__ == '__main__':`; or use one job",
     )
 
@@ -139,18 +155,25 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
     """Do tasks until there are no more; interrupts are for the process that this one works for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    pipe.send(("ready", None))
-    with suppress(EOFError):  # nobody needs us any more
+    with suppress(EOFError, OSError):  # nobody needs us any more
+        pipe.send_bytes(pickle.dumps(("ready", None)))
         while True:
-            pipe.send(_done(work, pipe.recv()))
+            pipe.send_bytes(_done(work, pipe.recv()))
 
 
-def _done(work: Callable[[Any], Any], task: object) -> tuple[Word, object]:
+def _done(work: Callable[[Any], Any], task: object) -> bytes:
+    """The result of a task, or what it raised, as it goes through a pipe."""
     try:
-        return "done", work(task)
+        return pickle.dumps(("done", work(task)))
     except Exception as error:
-        error.add_note("".join(traceback.format_exception(error)))  # else it ends with the process
-        return "raised", error
+        where = "".join(traceback.format_exception(error))  # else it ends with the process
+        error.add_note(where)
+        try:
+            raised = pickle.dumps(("raised", error))
+            pickle.loads(raised)  # noqa: S301 - our own
+        except Exception:  # there are errors that cannot be copied
+            return pickle.dumps(("raised", RuntimeError(where)))
+        return raised
 
 
 def _end_with_parent() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from segjury.metrics import steady
 from segjury.metrics.rays import march, rays_across, rays_along, unit_vectors
 from segjury.volume import Bools, Floats, Ints
 
@@ -184,7 +185,7 @@ def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
     radius = 8 / np.pi * np.count_nonzero(mask) / sum(faces)
     extent = np.array(mask.shape) * spacing
     most = min(MOST_WORKING_VOXELS, MOST_WORKING_VOXELS_PER_VOXEL * mask.size)
-    least = max(float(spacing.min()), float(np.prod(extent) / most) ** (1 / 3))
+    least = max(float(spacing.min()), steady.cube_root(float(np.prod(extent) / most)))
     voxel_mm = max(radius / WORKING_VOXELS_PER_RADIUS, least)
     shape = np.ceil(extent / voxel_mm - 1e-6).astype(int) + 2
     origin = ((np.array(mask.shape) - 1) * spacing - (shape - 1) * voxel_mm) / 2
@@ -203,25 +204,17 @@ def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
 
 def _principal_axis(mask: Bools, spacing: Floats) -> Line:
     """A straight centreline through the mask's centre along its longest axis."""
-    points = np.argwhere(mask) * spacing
-    middle = points.mean(axis=0)
-    apart = points - middle
-    spread = np.einsum("pi,pj->ij", apart, apart) / len(points) + np.diag(spacing**2 / 12)
-    axis = _settled_axis(np.linalg.eigh(spread)[1][:, -1])
+    points = np.argwhere(mask)
+    middle = (points * spacing).mean(axis=0)
+    axis = steady.longest_axis(points, spacing)
     middle = _pulled_inside(middle[None], mask, spacing)
     centre = _extended(middle, np.stack([-axis, axis]), mask, spacing)
     return Line(centre, np.broadcast_to(axis, centre.shape))
 
 
-def _settled_axis(axis: Floats) -> Floats:
-    """A direction without the last digits and the sign, which depend on the processor."""
-    rounded = np.round(axis, 9)
-    return np.asarray(rounded * np.sign(rounded[np.abs(rounded).argmax()]))
-
-
 def _centreline(path: _Path, mask: Bools, spacing: Floats) -> Line | None:
     """The path smoothed, centred and extended, points about a voxel apart; None if none is left."""
-    interval = float(np.prod(spacing) ** (1 / 3))
+    interval = steady.cube_root(float(np.prod(spacing)))
     radius = float(np.median(path.radius_mm))
     points = _smoothed(_resampled(_without_hooks(path), interval), radius / interval)
     for _ in range(2):
@@ -260,7 +253,7 @@ def _extended(
 
     The very last plane would cut through the stairs of the vessel's end instead of its wall.
     """
-    interval = float(np.prod(spacing) ** (1 / 3))
+    interval = steady.cube_root(float(np.prod(spacing)))
     ends = _pulled_inside(points[[0, -1]], mask, spacing)
     rays = rays_along(ends, directions[:, None], spacing)
     free_mm = march(mask, rays)[:, 0] * np.linalg.norm(rays.step[:, 0] * spacing, axis=1)
@@ -284,7 +277,7 @@ def _recentred(points: Floats, tangent: Floats, mask: Bools, spacing: Floats) ->
     step_mm = rays.step * spacing
     size_mm = np.linalg.norm(step_mm, axis=-1)
     radius = (march(mask, rays) + 0.5) * size_mm
-    interval = float(np.prod(spacing) ** (1 / 3))
+    interval = steady.cube_root(float(np.prod(spacing)))
     radius = np.minimum(radius, _breadth(radius, interval)[:, None])
     moment = (radius**3 / size_mm)[..., None] * step_mm
     moved = points + 2 / 3 * moment.sum(axis=1) / (radius**2).sum(axis=1)[:, None]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from segjury.metrics import steady
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 from segjury.metrics.overlap import THRESHOLDS, threshold_levels
 from segjury.volume import bounding_box, grow, nonzero_voxels
@@ -244,9 +245,8 @@ def _moments(angles: NDArray[np.float64]) -> tuple[float, float]:
 
 def _density(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     mean, sd = _moments(angles)
-    exponents = -(((GRID - mean) / sd) ** 2) / 2
-    heights = np.array([math.exp(exponent) for exponent in exponents.tolist()])
-    return np.asarray(heights / (sd * math.sqrt(2 * math.pi)))
+    away = (GRID - mean) / sd
+    return np.asarray(steady.exp(-away * away / 2) / (sd * math.sqrt(2 * math.pi)))
 
 
 def _distance_from_nothing(weights: NDArray[np.float64]) -> float:

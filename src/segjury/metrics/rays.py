@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from segjury.metrics import steady
 from segjury.volume import Bools, Floats, Ints
 
 STEPS_PER_VOXEL = 2
@@ -26,8 +26,7 @@ def rays_across(centre_mm: Floats, tangent: Floats, spacing: Floats, directions:
     axis = np.eye(3)[np.abs(tangent).argmin(axis=1)]
     first = unit_vectors(np.cross(tangent, axis))
     second = np.cross(tangent, first)
-    angles = np.linspace(0, 2 * np.pi, directions, endpoint=False).tolist()
-    cosine, sine = (np.array([[of(a)] for a in angles]) for of in (math.cos, math.sin))
+    cosine, sine = (part[:, None] for part in steady.directions(directions))
     return rays_along(centre_mm, cosine * first[:, None] + sine * second[:, None], spacing)
 
 
