@@ -153,6 +153,22 @@ def test_a_log_that_cannot_be_written_stops_nothing(bench, options):
     assert row(bench)["status"] == "ok"
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_the_exit_code_tells_where_nothing_can_be_said(bench, stream):
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        assert segjury_apart(*words(bench), **{stream: full}).returncode == 0
+        assert segjury_apart("rank", "nowhere.csv", **{stream: full}).returncode == 2
+
+
+def test_signs_that_a_terminal_lacks_are_written_out(bench):
+    out = bench / "out-\u00e9"
+    done = segjury_apart(
+        *words(bench, f"--out={out}"), env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0
+    assert done.stdout.endswith("out-\\xe9/scores.csv\n")
+
+
 @pytest.mark.parametrize(("missing", "code"), [(False, 0), (True, 2)])
 def test_a_reader_that_has_gone_changes_no_exit_code(bench, missing, code):
     if missing:
@@ -265,6 +281,21 @@ def test_a_bad_name_does_not_keep_others_from_being_asked_for(bench):
     (bench / "predictions" / "bad\nname").mkdir()
     assert "has signs that cannot be shown" in evaluate(bench).stderr
     assert evaluate(bench, "--methods", GOOD).returncode == 0
+
+
+@pytest.mark.parametrize("where", ["", BAD])
+def test_a_link_that_leads_nowhere_changes_nothing_else(bench, where):
+    (bench / "predictions" / where / "note").symlink_to("a" * 300)
+    done = evaluate(bench)
+    assert (done.returncode, done.stderr) == (0, "4 of 4 predictions scored\n")
+    assert "error" not in segjury("check", *words(bench)[1:4]).stdout
+
+
+@pytest.mark.parametrize("names", ["a\nb", '"a', 'a,"b"x'])
+def test_names_that_are_no_list_are_refused(bench, names):
+    done = evaluate(bench, "--methods", names)
+    assert done.returncode == 2
+    assert "is no list of names" in done.stderr
 
 
 def test_a_method_with_a_comma_in_its_name_can_be_asked_for(bench):

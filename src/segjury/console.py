@@ -41,7 +41,7 @@ def log(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(_printable(text, sys.stderr), file=sys.stderr, flush=True)
     except OSError:
         _turn_off(sys.stderr)
 
@@ -51,9 +51,16 @@ def answer(text: str) -> None:
     if sys.stdout is None:
         return
     try:
-        print(text, end="", flush=True)
-    except BrokenPipeError:
+        print(_printable(text, sys.stdout), end="", flush=True)
+    except OSError as error:
         _turn_off(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def _printable(text: str, stream: TextIO) -> str:
+    """A text whose signs a stream can show; the others are written out."""
+    return text.encode(stream.encoding, "backslashreplace").decode(stream.encoding)
 
 
 def _turn_off(stream: TextIO) -> None:

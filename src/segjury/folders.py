@@ -42,7 +42,7 @@ def folder_names(folder: Path, of: str) -> list[str]:
     todo = f"Give the folder that has one folder per {of}"
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", todo)
-    names = sorted(p.name for p in folder.iterdir() if p.is_dir() and p.name[0] != ".")
+    names = sorted(p.name for p in folder.iterdir() if files.is_folder(p) and p.name[0] != ".")
     if not names:
         raise InputError(f"{folder} has no {of} folders", todo)
     return names
@@ -96,7 +96,7 @@ def unknown_cases(
         if follow_links or not leaves(predictions / method, predictions / method)
         if os.access(predictions / method, os.R_OK | os.X_OK)
         for path in sorted((predictions / method).iterdir())
-        if path.is_dir() and path.name[0] != "." and path.name not in cases
+        if files.is_folder(path) and path.name[0] != "." and path.name not in cases
     ]
 
 

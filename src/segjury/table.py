@@ -375,7 +375,7 @@ def read_run(scores: Path) -> dict[str, Any] | None:
     folder = scores if scores.is_dir() else scores.parent
     try:
         run = json.loads((folder / "run.json").read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return run if isinstance(run, dict) else None
 

@@ -106,7 +106,7 @@ def check_method_folder(
 
 def check_beside_methods(predictions: Path) -> list[Problem]:
     """Files beside the folders of the methods."""
-    names = sorted(path.name for path in predictions.iterdir() if not path.is_dir())
+    names = sorted(path.name for path in predictions.iterdir() if not files.is_folder(path))
     found = [Found((name,), 0) for name in names]
     return _unread(found, lambda _parts: False, file="predictions folder")
 

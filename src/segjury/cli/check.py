@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,8 +70,7 @@ def _print(checked: Checked, *, as_json: bool) -> None:
     from segjury.console import answer, log
 
     text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
-    encoding = sys.stdout.encoding if sys.stdout else "utf-8"
-    answer(text.encode(encoding, "backslashreplace").decode(encoding))
+    answer(text)
     for note in checked.notes:
         log(f"note: {note}")
     cases, methods, errors, warnings = (

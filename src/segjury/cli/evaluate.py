@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,7 +104,8 @@ def evaluate(
         log.warning(warning)
     log.problems(found.problems)
     if not quiet:
-        answer(f"{out / 'scores.csv'}\n")
+        with suppress(OSError):  # the table is written
+            answer(f"{out / 'scores.csv'}\n")
     code = TRY_AGAIN if found.worth_repeating else BAD_INPUT if found.problems else 0
     counts = _counts(found)
     log.end(code, _in_words(counts), **counts)

@@ -93,7 +93,10 @@ SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resamples.")]
 
 def names(given: str) -> list[str] | None:
     """Names with commas between them; None for none. One with a comma may stand in quotes."""
-    cells = next(csv.reader([given], skipinitialspace=True), [])
+    try:
+        cells = next(csv.reader([given], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        raise InputError(f"{given!a} is no list of names", "Give names with commas") from None
     names = [name.strip() for name in cells if name.strip()]
     if given and not names:
         raise InputError(f"'{given}' names nothing", "Give names with commas, or leave it out")

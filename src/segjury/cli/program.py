@@ -128,4 +128,6 @@ def ending(error: BaseException) -> tuple[str, int]:
 
 def fail(error: str) -> None:
     """Say what is wrong, on one line whatever a name is."""
-    print("error:", " ".join(error.split()), file=sys.stderr)
+    from segjury.console import log
+
+    log(f"error: {' '.join(error.split())}")
