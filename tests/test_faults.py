@@ -277,6 +277,16 @@ def test_results_are_not_written_among_the_inputs(bench, out):
     assert sorted(bench.rglob("*")) == before
 
 
+@pytest.mark.parametrize("command", ["raters", "curate"])
+def test_nothing_else_is_written_among_the_inputs_either(bench, command):
+    before = sorted(bench.rglob("*"))
+    places = [f"--reference={bench / 'reference'}", f"--out={bench / 'reference' / 'new'}"]
+    done = segjury(command, bench / "tiny.toml", *places)
+    assert done.returncode == 2
+    assert "Give a folder of its own" in done.stderr
+    assert sorted(bench.rglob("*")) == before
+
+
 def test_a_bad_name_does_not_keep_others_from_being_asked_for(bench):
     (bench / "predictions" / "bad\nname").mkdir()
     assert "has signs that cannot be shown" in evaluate(bench).stderr

@@ -158,7 +158,7 @@ def curate(
     """
     from segjury import curation
     from segjury.console import print_rows, progress_bar, say
-    from segjury.folders import case_names
+    from segjury.folders import case_names, refuse_output_among_inputs
     from segjury.links import check_empty, link_cases
     from segjury.protocols import load_protocol
 
@@ -166,6 +166,7 @@ def curate(
     asked = curation.load_rules(rules, form)
     if link is not None:
         check_empty(link)
+    refuse_output_among_inputs(out, reference)
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     with progress_bar() as progress:
         bar = progress.add_task("curating", total=len(case_names(reference)))

@@ -40,10 +40,11 @@ def raters(
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
     from segjury.console import progress_bar
-    from segjury.folders import case_names
+    from segjury.folders import case_names, refuse_output_among_inputs
     from segjury.publish import write_rater_figures
     from segjury.raters import Settings, analyze_raters, write_raters
 
+    refuse_output_among_inputs(out, reference)
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     with progress_bar() as progress:
         bar = progress.add_task("measuring", total=len(case_names(reference)))
