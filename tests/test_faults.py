@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import pandas as pd
 import pytest
 
 from segjury import case_task, evaluation, tabulation
+from segjury.console import answer
 from segjury.errors import InputError
 from segjury.files import nifti, write_volume
 from segjury.volume import Volume
+from segjury.watching import Log
 from tests.commands import segjury, segjury_apart
 from tests.test_hostile import BAD, CASES, GOOD, GRID, MASK, PROTOCOL
 
@@ -158,6 +162,13 @@ def test_the_exit_code_tells_where_nothing_can_be_said(bench, stream):
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         assert segjury_apart(*words(bench), **{stream: full}).returncode == 0
         assert segjury_apart("rank", "nowhere.csv", **{stream: full}).returncode == 2
+
+
+def test_streams_in_memory_are_written_to():
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as log:
+        Log("shown").warning("one")
+        answer("two")
+    assert (out.getvalue(), log.getvalue()) == ("two", "warning: one\n")
 
 
 def test_signs_that_a_terminal_lacks_are_written_out(bench):

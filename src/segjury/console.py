@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich import box
@@ -60,16 +60,14 @@ def answer(text: str) -> None:
 
 def _printable(text: str, stream: TextIO) -> str:
     """A text whose signs a stream can show; the others are written out."""
-    return text.encode(stream.encoding, "backslashreplace").decode(stream.encoding)
+    encoding = stream.encoding or "utf-8"  # a stream in memory has none
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _turn_off(stream: TextIO) -> None:
     """Let a stream lead nowhere, so that not even its end fails."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, stream.fileno())
-    finally:
-        os.close(nowhere)
+    with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:  # noqa: PTH123 - a device
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def say(text: str, *, stderr: bool = False) -> None:
