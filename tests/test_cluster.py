@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
@@ -165,7 +166,15 @@ def test_a_lost_scheduler_is_one_line_and_worth_another_try(serial, bench, tmp_p
     assert tables(bench) == tables(serial)
 
 
-def test_a_scheduler_file_may_come_late(tmp_path, monkeypatch):
+def test_a_scheduler_file_may_come_late(scheduler, tmp_path):
+    late = tmp_path / "late.json"
+    coming = threading.Timer(1, lambda: late.write_text(scheduler.read_text()))
+    coming.start()
+    assert not late.exists()
+    assert dict(Cluster(str(late)).outcomes(str, [1, 2])) == {1: "1", 2: "2"}
+
+
+def test_a_scheduler_file_that_never_comes_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("segjury.execution.cluster.PATIENCE_S", 0.2)
     with pytest.raises(InputError, match=r"there is no file .*late\.json"):
         next(Cluster(str(tmp_path / "late.json")).outcomes(str, [1]))

@@ -41,7 +41,10 @@ class MissingInputError(InputError):
 
 
 class PassingError(InputError):
-    """The system failed to read a file, which may be as good as any: nobody's input is wrong."""
+    """Something failed that may go well the next time, such as reading a file from a busy disk.
+
+    Nobody's input is to blame.
+    """
 
 
 def unreadable(error: OSError) -> InputError:

@@ -86,8 +86,7 @@ def unknown_cases(
 ) -> list[str]:
     """Predictions of cases that the reference does not have: probably a misspelt name.
 
-    A method's folder that is a link out of the predictions is not looked into unless
-    `follow_links`.
+    A method's folder that is a link is not looked into unless `follow_links`.
     """
     cases = set(case_names(reference))
     return [

@@ -1,7 +1,8 @@
 """Numbers that are the same to the last bit on every processor.
 
 Libraries have code of their own for each kind of processor, and its last digits differ. Sums,
-products, quotients and square roots of single numbers do not, and nothing else is used here.
+products, quotients and square roots of single numbers do not: all is made of them here, or rounded
+to digits that all processors agree in.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Matrix = list[list[float]]
 def exp(exponents: Floats) -> Floats:
     """`e^x` for x up to 0: `2^k e^r` with |r| at most `ln 2 / 2`, and a polynomial for `e^r`."""
     x = np.maximum(exponents, SMALLEST_EXPONENT)
-    k = np.rint(x / math.log(2))
+    k = np.rint(x / (LN2_HIGH + LN2_LOW))
     r = (x - k * LN2_HIGH) - k * LN2_LOW
     total = np.zeros_like(r)
     for coefficient in COEFFICIENTS:
