@@ -37,8 +37,8 @@ def ranking(folder: Path, *, quick: bool) -> Iterator[str]:
 def _bootstrap(resamples: int) -> str:
     import pandas as pd
 
+    from segjury.analysis.ranking import Panel, Ranking
     from segjury.analysis.stability import case_stability
-    from segjury.ranking import Panel, Ranking
 
     rng = np.random.default_rng(0)
     names = tuple(f"metric{k}" for k in range(SCORES))

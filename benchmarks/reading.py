@@ -14,8 +14,9 @@ SHAPE, QUICK_SHAPE = (512, 512, 160), (64, 64, 32)
 
 def _make_files(folder: Path, shape: tuple[int, int, int]) -> dict[str, Path]:
     """Masks and maps, sparse and with a noisy floor."""
-    from segjury.files import write_volume
-    from segjury.volume import Grid, Volume
+    from segjury.images import write_volume
+    from segjury.images.grid import Grid
+    from segjury.images.volume import Volume
 
     x, y, z = (np.arange(size) - size / 2 for size in shape)
     distance = np.sqrt(x[:, None, None] ** 2 + y[:, None] ** 2 + (2 * z) ** 2)
@@ -38,7 +39,7 @@ def _readers() -> dict[str, Callable[[Path], object]]:
     import SimpleITK as sitk
     from isal import igzip
 
-    from segjury.files import read_volume
+    from segjury.images import read_volume
 
     return {
         "segjury": lambda path: read_volume(path).array,

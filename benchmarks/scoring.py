@@ -39,8 +39,8 @@ CASES = {PDACVI: 24, CURVAS: 8, SMILE: 6, AORTA: 12}  # enough to work for some 
 def times(protocol: str, folder: str, repeat: int) -> list[float]:
     """Seconds to read the files one by one, to evaluate, and to evaluate one method less."""
     import segjury
-    from segjury.files import read_volume
-    from segjury.folders import method_names
+    from segjury.benchmark.folders import method_names
+    from segjury.images import read_volume
 
     place = Path(folder)
     paths = sorted(place.rglob("*.nii*"))

@@ -16,18 +16,18 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from segjury.figures.catalogue import KINDS
-from segjury.figures.illustration import Illustration
-from segjury.figures.palette import indexed_png
-from segjury.figures.save import PNG_DPI, figure_bytes
-from segjury.figures.study import Study, completed
-from segjury.figures.telling_cases import telling_cases
-from segjury.pictures import PICTURES, case_images
+from segjury.analysis.ranking import Rules
+from segjury.analysis.study import Study, completed
 from segjury.protocols import Protocol
-from segjury.ranking import Rules
 from segjury.raters import analyze_raters, write_raters
-from segjury.report.paper import browser
-from segjury.table import (
+from segjury.report.figures.cases.highlights import telling_cases
+from segjury.report.figures.catalogue import KINDS
+from segjury.report.figures.illustration import Illustration
+from segjury.report.figures.saving.png import indexed_png
+from segjury.report.figures.saving.save import PNG_DPI, figure_bytes
+from segjury.report.pdf import browser
+from segjury.report.pictures import PICTURES, case_images
+from segjury.results.read import (
     read_calibration,
     read_cases,
     read_ceiling,

@@ -21,14 +21,14 @@ import numpy as np
 from nibabel.nifti1 import Nifti1Header
 from nibabel.nifti2 import Nifti2Header
 
-from segjury import files
-from segjury.analysis.rating_table import read_ratings
-from segjury.case_table import case_table
-from segjury.efficiency import read_efficiency
+from segjury import images
+from segjury.benchmark.case_table import case_table
 from segjury.errors import InputError
+from segjury.images.grid import Grid
 from segjury.protocols import load_protocol
-from segjury.table import read_calibration, read_cases, read_details, read_scores
-from segjury.volume import Grid
+from segjury.raters.ratings.table import read_ratings
+from segjury.results.read import read_calibration, read_cases, read_details, read_scores
+from segjury.scoring.efficiency import read_efficiency
 
 SHAPE = (5, 4, 3)
 MASK = (np.arange(60).reshape(SHAPE) % 3 == 0).astype(np.uint8)
@@ -120,9 +120,9 @@ def reworded(content: bytes, seeds: tuple[bytes, ...], rng: random.Random) -> by
 # ---- images --------------------------------------------------------------------------------
 
 IMAGE_READERS: tuple[Callable[[Path], object], ...] = (
-    files.read_grid,
-    lambda path: files.read_mask(path, labels=(1, 2)),
-    lambda path: files.read_probability(path, expected_shape=SHAPE),
+    images.read_grid,
+    lambda path: images.read_mask(path, labels=(1, 2)),
+    lambda path: images.read_probability(path, expected_shape=SHAPE),
 )
 
 
@@ -203,7 +203,7 @@ def _read_archive(path: Path) -> None:
     content = path.read_bytes()
     if not content.startswith(b"PK"):
         path.write_bytes(_archive(content))
-    files.read_nnunet_probability(path, 1, grid=Grid(SHAPE))
+    images.read_nnunet_probability(path, 1, grid=Grid(SHAPE))
 
 
 PROBABILITIES = np.stack([1 - MAP.T, MAP.T])

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from segjury.files import write_volume
-from segjury.volume import Grid, Volume
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from tests.commands import segjury
 
 GOLDEN = Path(__file__).parent / "golden"

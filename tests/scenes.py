@@ -14,8 +14,8 @@ from segjury import metrics
 from segjury.consensus import pack, staple
 from segjury.metrics import invasion
 from segjury.metrics.contact import contact_angles, vessel_sections
-from segjury.metrics.information import PARTITION_MEASURES
 from segjury.metrics.moments import MAHALANOBIS
+from segjury.metrics.partitions import PARTITION_MEASURES
 from segjury.metrics.ratios import RATIOS
 
 SHAPE = (26, 24, 22)

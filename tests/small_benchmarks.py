@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from segjury.files import find, read_volume, write_volume
+from segjury.images import find, read_volume, write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from segjury.protocols import load_protocol
-from segjury.volume import Grid, Volume
 
 GRID = Grid((16, 18, 14), (1.0, 1.0, 2.0))
 CASES, METHODS = ("P1", "P2", "P3"), ("A", "B")

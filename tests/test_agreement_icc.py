@@ -16,7 +16,7 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from segjury.statistics.icc import icc, mean_squares
+from segjury.analysis.statistics.icc import icc, mean_squares
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "statistics" / "icc_pingouin.json").read_text()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
 from segjury.consensus import pack, seen_patterns
-from segjury.statistics.kappa import SCALES, alpha_of_ratings, fleiss_kappa, krippendorff_alpha
+from segjury.consensus.agreement import SCALES, alpha_of_ratings, fleiss_kappa, krippendorff_alpha
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "statistics" / "alpha_krippendorff.json").read_text()

@@ -9,15 +9,15 @@ import pytest
 import scipy.stats
 
 from segjury.analysis import Settings, analyze, placings
+from segjury.analysis.as_json import as_json
 from segjury.analysis.files import write_analysis
-from segjury.analysis.form import as_json
-from segjury.analysis.pairs import score_tests
-from segjury.analysis.summary import summary
+from segjury.analysis.ranking import Ranking, Rules
+from segjury.analysis.sentences import summary
 from segjury.analysis.tables import tables
+from segjury.analysis.tests import score_tests
 from segjury.errors import InputError
 from segjury.latex import latex_table
-from segjury.ranking import Ranking, Rules
-from segjury.table import read_scores
+from segjury.results.read import read_scores
 from tests.commands import segjury
 from tests.test_ranking import PUBLISHED, long_table
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.statistics.balance import (
+from segjury.benchmark.split.differences import (
     category_difference,
     mean_difference,
     share_difference,

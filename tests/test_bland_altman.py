@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from segjury.statistics.bland_altman import bland_altman
+from segjury.analysis.statistics.bland_altman import bland_altman
 
 # peak expiratory flow by two meters, first readings; Bland and Altman 1986
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]

@@ -14,10 +14,10 @@ import pytest
 import SimpleITK as sitk
 
 import segjury
-from segjury.checking import KINDS, check
-from segjury.checking.problem import one_line, warning
+from segjury.benchmark.check import KINDS, check
+from segjury.benchmark.check.problem import one_line, warning
+from segjury.benchmark.phantoms import BENCHMARKS, benchmark_writer
 from segjury.errors import InputError
-from segjury.phantoms import BENCHMARKS, benchmark_writer
 from segjury.protocols import load_protocol
 from tests import commands
 from tests.small_benchmarks import CASES, GRID, METHODS, boxes, change, put, soft, write_benchmark

@@ -15,11 +15,11 @@ import pandas as pd
 import psutil
 import pytest
 
-from segjury.case_task import CaseTask, evaluate_case
 from segjury.errors import InputError
-from segjury.execution.cluster import Cluster
 from segjury.protocols import load_protocol
-from segjury.store import marked
+from segjury.runtime.cluster import Cluster
+from segjury.scoring.one_case import CaseTask, evaluate_case
+from segjury.scoring.store import marked
 from tests.benchmark_files import (
     evaluate_command,
     evaluate_words,
@@ -175,13 +175,13 @@ def test_a_scheduler_file_may_come_late(scheduler, tmp_path):
 
 
 def test_a_scheduler_file_that_never_comes_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("segjury.execution.cluster.PATIENCE_S", 0.2)
+    monkeypatch.setattr("segjury.runtime.cluster.PATIENCE_S", 0.2)
     with pytest.raises(InputError, match=r"there is no file .*late\.json"):
         next(Cluster(str(tmp_path / "late.json")).outcomes(str, [1]))
 
 
 def test_a_cluster_without_workers_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("segjury.execution.cluster.LONG_WITHOUT_WORKERS_S", 0.2)
+    monkeypatch.setattr("segjury.runtime.cluster.LONG_WITHOUT_WORKERS_S", 0.2)
     said = []
 
     def tell(text):
@@ -214,7 +214,7 @@ def test_a_worker_without_the_storage_is_no_fault_of_a_method(bench, absent):
 
 
 def test_no_scheduler_is_one_line(bench, monkeypatch):
-    monkeypatch.setattr("segjury.execution.cluster.PATIENCE_S", 1)
+    monkeypatch.setattr("segjury.runtime.cluster.PATIENCE_S", 1)
     done = segjury(*evaluate_words(bench, "--scheduler", "tcp://127.0.0.1:9"))
     assert done.returncode == 2
     assert "there is no Dask scheduler at tcp://127.0.0.1:9" in done.stderr

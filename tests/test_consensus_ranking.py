@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, rankdata
 
-from segjury.ranking.consensus import borda, consensus, kemeny, kendall_tau, preferences
+from segjury.analysis.ranking.consensus import borda, consensus, kemeny, kendall_tau, preferences
 
 
 def disagreements(order, rankings, weights):

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.cluster import hierarchy
 
-from segjury.statistics.correlation import clustered, correlations, groups
+from segjury.analysis.statistics.correlation import clustered, correlations, groups
 
 KINDS = ("pearson", "spearman", "kendall")
 BY_SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from segjury.curation import curate, load_rules, write
-from segjury.curation.rules import KINDS
+from segjury.benchmark.curate import curate, load_rules, write
+from segjury.benchmark.curate.rules import KINDS
 from segjury.errors import InputError
-from segjury.files import write_volume
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from segjury.protocols import load_protocol
-from segjury.volume import Grid, Volume
 from tests.commands import segjury
 
 PROTOCOL = load_protocol("curvas-pdacvi-2025")

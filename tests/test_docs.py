@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from segjury import metrics
 from segjury.metrics import METRICS, READINGS
 from segjury.protocols import METRIC_USES, Protocol, builtin_names, load_protocol
-from segjury.publish import known_kinds
+from segjury.report.publish import known_kinds
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

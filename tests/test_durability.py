@@ -15,9 +15,9 @@ import pandas as pd
 import psutil
 import pytest
 
-from segjury.claim import LOCK, claimed
 from segjury.errors import InputError
-from segjury.writing import PARTIAL, whole
+from segjury.runtime.lock import LOCK, claimed
+from segjury.runtime.writing import PARTIAL, whole
 from tests.benchmark_files import (
     evaluate_command,
     evaluate_words,

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from segjury.efficiency import read_efficiency, with_efficiency
 from segjury.errors import InputError
 from segjury.metrics import memory_gb_s
 from segjury.protocols import load_protocol
-from segjury.store import Result, Row
+from segjury.scoring.efficiency import read_efficiency, with_efficiency
+from segjury.scoring.store import Result, Row
 
 CASES = ["1", "2"]
 

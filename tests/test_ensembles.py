@@ -12,11 +12,12 @@ import SimpleITK as sitk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.case import PredictedCase
-from segjury.ensembles import vote
-from segjury.files import read_volume
-from segjury.phantoms import benchmark_writer
-from segjury.volume import Grid, Marks
+from segjury.benchmark.case import PredictedCase
+from segjury.benchmark.phantoms import benchmark_writer
+from segjury.images import read_volume
+from segjury.images.grid import Grid
+from segjury.images.labels import Marks
+from segjury.methods.ensembles import vote
 from tests.benchmark_files import evaluate_files
 from tests.commands import segjury
 

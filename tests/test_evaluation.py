@@ -14,14 +14,14 @@ import pytest
 from scipy import ndimage
 
 import segjury
-from segjury.case import Structure
-from segjury.files import write_volume
+from segjury.analysis.ranking import leaderboard, readings
+from segjury.benchmark.case import Structure
+from segjury.images import write_volume
+from segjury.images.volume import Volume
 from segjury.metrics import thr_dsc
 from segjury.metrics.contact import contact_angles
 from segjury.protocols import protocol_text
-from segjury.ranking import leaderboard, readings
-from segjury.scoring.scores import LABEL_SCORERS
-from segjury.volume import Volume
+from segjury.scoring.scorers.scores import LABEL_SCORERS
 from tests import commands
 from tests.benchmark_files import (
     evaluate_words,

@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from segjury.errors import InputError, PassingError
-from segjury.execution import Ended, Processes, processes, run
+from segjury.runtime import Ended, Processes, processes, run
 
 PROGRAM = """
 import sys, time
-from segjury.execution import run
+from segjury.runtime import run
 
 def work(seconds):
     time.sleep(seconds)

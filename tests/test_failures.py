@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segjury.errors import InputError
-from segjury.statistics.failures import (
+from segjury.analysis.statistics.failures import (
     FailureRule,
     failure_table,
     failures,
@@ -14,6 +13,7 @@ from segjury.statistics.failures import (
     parse_rule,
     percentile_limit,
 )
+from segjury.errors import InputError
 
 SCORES = {
     "dsc": np.array([[0.9, 0.4], [0.5, 0.3], [0.2, np.nan]]),

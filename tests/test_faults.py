@@ -15,12 +15,13 @@ from contextlib import redirect_stderr, redirect_stdout
 import pandas as pd
 import pytest
 
-from segjury import case_task, evaluation, tabulation
-from segjury.console import answer
+from segjury.cli.run_log import Log
+from segjury.cli.terminal import answer
 from segjury.errors import InputError
-from segjury.files import nifti, write_volume
-from segjury.volume import Volume
-from segjury.watching import Log
+from segjury.images import write_volume
+from segjury.images.formats import nifti
+from segjury.images.volume import Volume
+from segjury.scoring import one_case, run, tables
 from tests.commands import segjury, segjury_apart
 from tests.test_hostile import BAD, CASES, GOOD, GRID, MASK, PROTOCOL
 
@@ -108,8 +109,8 @@ def test_a_penalty_that_cannot_be_computed_costs_its_own_rows(bench, monkeypatch
             raise MemoryError
         return before(protocol, readings, reference, *rest)
 
-    before = case_task.penalty_rows
-    monkeypatch.setattr(case_task, "penalty_rows", fails)
+    before = one_case.penalty_rows
+    monkeypatch.setattr(one_case, "penalty_rows", fails)
     done = evaluate(bench)
     assert done.returncode == 75
     assert "not scored: memory was short" in done.stderr
@@ -266,7 +267,7 @@ def test_tables_take_the_place_of_others_all_together(bench, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tabulation, "write_text", full)  # of run.json, the last of them
+        patch.setattr(tables, "write_text", full)  # of run.json, the last of them
         done = evaluate(bench)
     assert done.returncode == 2
     assert "No space left on device" in done.stderr
@@ -341,7 +342,7 @@ def test_the_cost_of_a_case_counts_more_than_that_of_all(bench):
     for order in (lines, lines[::-1]):
         table = bench / "costs.csv"
         table.write_text("\n".join(["method,case,time_s", *order]))
-        costs = evaluation.read_efficiency(table, [BAD, GOOD], CASES).of["time_s"]
+        costs = run.read_efficiency(table, [BAD, GOOD], CASES).of["time_s"]
         assert [costs[BAD, case] for case in CASES] == [7, 5]
     with pytest.raises(InputError):
-        evaluation.read_efficiency(table, ["Other"], CASES)
+        run.read_efficiency(table, ["Other"], CASES)

@@ -13,11 +13,11 @@ from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.patches import Circle, Ellipse, Patch
 from matplotlib.textpath import TextPath
 
-from segjury.figures.blobs import blob
-from segjury.figures.fonts import families
-from segjury.figures.save import figure_bytes
-from segjury.figures.style import styled
-from segjury.figures.svg import slim
+from segjury.report.figures.drawing.fonts import families
+from segjury.report.figures.drawing.style import styled
+from segjury.report.figures.ranks.blob import blob
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.report.figures.saving.svg import slim
 from tests.score_tables import ODD_NAMES, make_scores
 
 

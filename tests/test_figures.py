@@ -8,11 +8,11 @@ import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-from segjury.figures import method_colours, method_markers, save_figure
-from segjury.figures.blobs import blob
-from segjury.figures.notation import decimals, number, rank
-from segjury.figures.save import figure_bytes, slug
-from segjury.figures.style import COLOURS, styled, wrapped
+from segjury.report.figures import method_colours, method_markers, save_figure
+from segjury.report.figures.drawing.style import COLOURS, styled, wrapped
+from segjury.report.figures.notation import decimals, number, rank
+from segjury.report.figures.ranks.blob import blob
+from segjury.report.figures.saving.save import figure_bytes, slug
 from tests.score_tables import ODD_NAMES, make_scores
 
 # ---- looks ----------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.figure import Figure
 
 from segjury.analysis import Settings
-from segjury.figures.case_signatures import SIGNATURES, signatures
-from segjury.figures.failure_map import FAILURES, failures
-from segjury.figures.kind import Kind
-from segjury.figures.save import figure_bytes
-from segjury.figures.study import Study, completed
-from segjury.figures.style import plain
+from segjury.analysis.study import Study, completed
+from segjury.report.figures.cases.failures import FAILURES, failures
+from segjury.report.figures.cases.signatures import SIGNATURES, signatures
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.kind import Kind
+from segjury.report.figures.saving.save import figure_bytes
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 from tests.test_figures_spread import cut_off, small_print
 

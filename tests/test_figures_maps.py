@@ -15,13 +15,12 @@ from scipy.integrate import quad
 from scipy.stats import norm, wasserstein_distance
 
 from segjury.analysis import Settings
+from segjury.analysis.ranking import Rules
+from segjury.analysis.study import Study
 from segjury.errors import InputError
-from segjury.evaluation import run, write
-from segjury.figures import crps, invasion, reliability, volumes
-from segjury.figures.save import figure_bytes
-from segjury.figures.study import Study
-from segjury.ranking import Rules
-from segjury.table import (
+from segjury.report.figures.maps import invasion, reliability, volume, volumes
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.results.read import (
     BIN_COLUMNS,
     read_calibration,
     read_cases,
@@ -30,11 +29,12 @@ from segjury.table import (
     read_scores,
     write_csv,
 )
+from segjury.scoring.run import run, write
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.score_tables import ODD_NAMES, VESSELS, labelled
 from tests.test_golden_curvas24 import CASES as ORGAN_CASES
 
-KINDS = (*reliability.KINDS, *crps.KINDS, *volumes.KINDS, *invasion.KINDS)
+KINDS = (*reliability.KINDS, *volume.KINDS, *volumes.KINDS, *invasion.KINDS)
 GOLDEN = [case for case in golden_pdacvi() if case.name in ("00_typical", "07_overconf")]
 RATERS, LEVELS = [f"rater {k + 1}" for k in range(4)], ["p > 0.1", "p > 0.5", "p > 0.8"]
 
@@ -347,7 +347,7 @@ def area(collection):
 def test_the_filled_area_is_the_score_in_the_table(table, study):
     values = study.scores.set_index(["method", "case", "metric", "structure"])["value"]
     for case in table.cases[:2]:
-        figure = crps.volume(study, case)
+        figure = volume.volume(study, case)
         areas, numbers = labelled(figure, "area"), labelled(figure, "crps")
         for method in table.methods:
             value = values[method, case, "crps", "all"]
@@ -360,12 +360,12 @@ def test_the_filled_area_is_the_score_of_a_run(bench):
     values = study.scores[study.scores["reading"] == "corrected"]
     values = values[values["metric"] == "crps"].set_index("case")["value"]
     for case, value in values.items():
-        figure = crps.volume(study, case, "one")
+        figure = volume.volume(study, case, "one")
         assert area(labelled(figure, "area")["one"]) == pytest.approx(value, rel=1e-3)
 
 
 def test_curves_and_steps_are_those_of_the_raters_and_the_prediction(table, study):
-    figure = crps.volume(study, "P002", "Beta")
+    figure = volume.volume(study, "P002", "Beta")
     raters, predicted = table.volumes[2, 0], table.predicted[1, 2, 0]
     spread = norm(raters.mean(), raters.std())
     lines = {line.get_label(): line for axes in figure.axes for line in axes.lines}
@@ -377,14 +377,14 @@ def test_curves_and_steps_are_those_of_the_raters_and_the_prediction(table, stud
     step = lines["step Beta"].get_xydata()
     assert step[1:4, 0] == pytest.approx([predicted] * 3)
     assert step[:, 1].tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
-    assert f"{raters.std():.1f}" in crps.volume_alt(study, "P002", "Beta")
+    assert f"{raters.std():.1f}" in volume.volume_alt(study, "P002", "Beta")
 
 
 def test_raters_who_agree_make_a_step():
     table = Table(cases=2)
     table.volumes[1] = 5.0
     table.predicted[:, 1, 0] = [7.0, 4.5, 5.0]
-    figure = crps.volume(table.study(true=False), "P001")
+    figure = volume.volume(table.study(true=False), "P001")
     areas = [area(labelled(figure, "area")[method]) for method in table.methods]
     assert areas == pytest.approx([2.0, 0.5, 0.0])
 
@@ -393,18 +393,18 @@ def test_a_far_prediction_is_cut_off_at_the_edge_and_said():
     table = Table(methods=("A", "B", "C", "D"), cases=2)
     table.predicted[3, 0, 0] = 400.0
     study = table.study(true=False)
-    figure = crps.volume(study, "P000")
+    figure = volume.volume(study, "P000")
     assert labelled(figure, "beyond")["D"].get_text() == "400.0 →"
     assert "D" not in labelled(figure, "prediction")
     assert figure.axes[0].get_xlim()[1] < 100
-    alone = crps.volume(study, "P000", "D")
+    alone = volume.volume(study, "P000", "D")
     assert alone.axes[0].get_xlim()[1] > 400
 
 
 def test_a_missing_prediction_keeps_its_row(study):
     details = study.details
     gone = (details["method"] == "Beta") & (details["case"] == "P001")
-    figure = crps.volume(replace(study, details=details[~gone]), "P001")
+    figure = volume.volume(replace(study, details=details[~gone]), "P001")
     assert set(labelled(figure, "area")) == {"Alpha", "Gamma"}
     value = study.scores.set_index(["method", "case", "metric"])["value"]["Beta", "P001", "crps"]
     assert labelled(figure, "crps")["Beta"].get_text() == f"{value:.3f}"
@@ -415,20 +415,23 @@ def test_the_typical_case_and_the_one_of_widest_spread_are_drawn(table, study):
     typical = table.cases[np.argsort(means)[1]]  # the lower of two in the middle
     widest = table.cases[table.volumes[:, 0].std(axis=1).argmax()]
     wanted = [{"case": case} for case in dict.fromkeys([typical, widest])]
-    assert crps.volume_subjects(study) == wanted
-    data = crps.volume_data(study)
+    assert volume.volume_subjects(study) == wanted
+    data = volume.volume_data(study)
     assert set(data["case"]) == {typical}
     with pytest.raises(InputError, match="no volumes of case 'P999'"):
-        crps.volume(study, "P999")
+        volume.volume(study, "P999")
     with pytest.raises(InputError, match="no method 'Nobody'"):
-        crps.volume(study, "P001", "Nobody")
+        volume.volume(study, "P001", "Nobody")
 
 
 def test_labels_have_pictures_of_their_own():
     table = Table(labels=("liver", "kidney"))
     study = table.study(true=False)
-    assert {subject["structure"] for subject in crps.volume_subjects(study)} == {"liver", "kidney"}
-    figure = crps.volume(study, "P001", structure="kidney")
+    assert {subject["structure"] for subject in volume.volume_subjects(study)} == {
+        "liver",
+        "kidney",
+    }
+    figure = volume.volume(study, "P001", structure="kidney")
     expected = gaussian_crps(table.volumes[1, 1], table.predicted[0, 1, 1])
     assert area(labelled(figure, "area")["Alpha"]) == pytest.approx(expected, rel=1e-3)
     assert volumes.volumes_subjects(study) == [{"structure": "liver"}, {"structure": "kidney"}]
@@ -597,7 +600,7 @@ def test_what_a_study_cannot_carry_is_not_drawn(study):
     one = Table(cases=1).study(true=False)
     drawn = {kind.name for kind in KINDS if kind.subjects(one)}
     assert drawn == {"reliability", "volume", "invasion"}
-    for draw in (reliability.reliability, crps.volume, volumes.volumes, invasion.invasion):
+    for draw in (reliability.reliability, volume.volume, volumes.volumes, invasion.invasion):
         with pytest.raises(InputError, match="table"):
             draw(bare)
 

@@ -12,24 +12,25 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from scipy.stats import binom, kendalltau, rankdata
 
-from segjury.figures import blobs, intervals, rank_lines, sensitivity, taus
-from segjury.figures.blobs import blob, blob_data, blob_subjects
-from segjury.figures.intervals import ranks, ranks_data, spread_equal
-from segjury.figures.places import place_ticks
-from segjury.figures.rank_lines import lines, lines_data, tau_text
-from segjury.figures.save import figure_bytes
-from segjury.figures.sensitivity import sensitivity_data
-from segjury.figures.study import Study, completed
-from segjury.figures.style import plain, styled
-from segjury.figures.taus import tau, tau_data
-from segjury.ranking import Rules
+from segjury.analysis.ranking import Rules
+from segjury.analysis.study import Study, completed
+from segjury.report.figures.drawing.rank_axis import place_ticks
+from segjury.report.figures.drawing.style import plain, styled
+from segjury.report.figures.ranks import blob as blob_file
+from segjury.report.figures.ranks import lines as lines_file
+from segjury.report.figures.ranks import ranks as ranks_file
+from segjury.report.figures.ranks import sensitivity as sensitivity_file
+from segjury.report.figures.ranks import tau as tau_file
+from segjury.report.figures.ranks.blob import blob, blob_data, blob_subjects
+from segjury.report.figures.ranks.lines import lines, lines_data, tau_text
+from segjury.report.figures.ranks.ranks import _lanes, ranks, ranks_data, spread_equal
+from segjury.report.figures.ranks.sensitivity import sensitivity, sensitivity_data
+from segjury.report.figures.ranks.tau import tau, tau_data, tau_step
+from segjury.report.figures.saving.save import figure_bytes
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 
-KINDS = {
-    kind.name: kind
-    for family in (blobs, intervals, taus, rank_lines, sensitivity)
-    for kind in family.KINDS
-}
+FILES = (blob_file, ranks_file, tau_file, lines_file, sensitivity_file)
+KINDS = {kind.name: kind for file in FILES for kind in file.KINDS}
 SAMPLES = 1000
 
 
@@ -247,7 +248,7 @@ def test_a_letter_joins_methods_of_which_no_two_are_told_apart(study, resamples)
 
 
 def test_overlapping_groups_stand_beside_each_other():
-    lanes = intervals._lanes({"a": [0, 1, 2], "b": [2, 3], "c": [3, 4], "d": [5]})
+    lanes = _lanes({"a": [0, 1, 2], "b": [2, 3], "c": [3, 4], "d": [5]})
     assert lanes == {"a": 0, "b": 1, "c": 0, "d": 0}
 
 
@@ -386,7 +387,7 @@ def test_tau_that_never_changes_and_tau_that_is_nowhere_defined():
     ("methods", "least", "step"), [(2, -1, 2), (3, -1, 2 / 3), (20, 0.8, 2 / 190), (20, 0, 6 / 190)]
 )
 def test_steps_of_tau_are_those_it_can_take_or_a_multiple(methods, least, step):
-    assert taus.tau_step(methods, least) == pytest.approx(step)
+    assert tau_step(methods, least) == pytest.approx(step)
 
 
 # ---- lines over choices --------------------------------------------------------------------
@@ -467,7 +468,7 @@ def test_tau_of_another_order_is_never_written_as_one():
 
 
 def test_places_without_a_case_by_hand(upset):
-    figure = sensitivity.sensitivity(upset)
+    figure = sensitivity(upset)
     data = sensitivity_data(upset)
     own = data[data["changed"] == "without case"]
     shares = {(row.method, row.taken): row.share for row in own.itertuples()}
@@ -492,7 +493,7 @@ def test_places_without_a_case_by_hand(upset):
 
 
 def test_shaded_cells_are_at_the_places_with_their_shares(upset):
-    figure = sensitivity.sensitivity(upset)
+    figure = sensitivity(upset)
     shades = labelled(figure, "shares")["without case"]
     at = [path.get_extents() for path in shades.get_paths()]
     cells = {
@@ -509,7 +510,7 @@ def test_a_choice_that_ties_all_is_left_out_and_said(upset):
     own = data[data["changed"] == "other choices"]
     # rank-then-aggregate, median, three rules for ties, three and two digits
     assert own["variants"].unique() == [7]
-    figure = sensitivity.sensitivity(upset)
+    figure = sensitivity(upset)
     assert "ties all methods: test-then-rank" in figure.get_supxlabel().replace("\n", " ")
     movers = labelled(figure, "mover other choices")
     assert movers["B"].get_text() == "median"

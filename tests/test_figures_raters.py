@@ -12,24 +12,25 @@ import SimpleITK as sitk
 from matplotlib.colors import to_hex
 
 from segjury.analysis import Settings
-from segjury.analysis.agreement import human_dsc, rater_agreement, rater_dice
+from segjury.analysis.ranking import Rules
+from segjury.analysis.rater_agreement import human_dsc, rater_agreement, rater_dice
+from segjury.analysis.study import Study
 from segjury.errors import InputError
-from segjury.evaluation import run
-from segjury.figures import case_agreement, rater_matrix
-from segjury.figures.case_agreement import agreement_cases
-from segjury.figures.rater_matrix import raters
-from segjury.figures.save import figure_bytes
-from segjury.figures.study import Study
-from segjury.files import write_volume
+from segjury.images import write_volume
+from segjury.images.volume import Volume
 from segjury.protocols import load_protocol
 from segjury.protocols.protocol import Cohort
-from segjury.ranking import Rules
-from segjury.volume import Volume
+from segjury.report.figures.raters import agreement_cases as agreement_figures
+from segjury.report.figures.raters import raters as rater_figures
+from segjury.report.figures.raters.agreement_cases import agreement_cases
+from segjury.report.figures.raters.raters import raters
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.scoring.run import run
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 from tests.test_golden_curvas24 import CASES as ORGAN_CASES
 
-KINDS = (*rater_matrix.KINDS, *case_agreement.KINDS)
+KINDS = (*rater_figures.KINDS, *agreement_figures.KINDS)
 CASE = next(case for case in golden_pdacvi() if case.name == "00_typical")
 
 
@@ -149,7 +150,7 @@ def test_the_margin_is_a_raters_mean_with_the_other_raters(study):
     pairs = cases[[f"dsc_{i + 1}_{j + 1}" for i, j in combinations(range(4), 2)]].to_numpy()
     whole = f"{pairs.mean():.2f} ± {pairs.std(ddof=1):.2f}, 5 cases"
     assert whole in figure.axes[0].get_xlabel()
-    assert whole in rater_matrix.raters_alt(study)
+    assert whole in rater_figures.raters_alt(study)
 
 
 def test_cases_that_are_not_scored_do_not_count(study):
@@ -174,7 +175,7 @@ def test_one_case_has_no_sd():
 
 def test_each_label_has_its_matrix_and_all_is_their_mean():
     study = make_study(labels=("liver ", "left kidney "))
-    assert rater_matrix.label_subjects(study) == [
+    assert rater_figures.label_subjects(study) == [
         {"structure": "liver"},
         {"structure": "left kidney"},
     ]
@@ -215,7 +216,7 @@ def test_cases_stand_in_the_order_of_agreement_with_the_range_of_their_pairs(stu
 
 def test_the_mark_tells_the_cohort_and_a_line_its_limit(study):
     figure = agreement_cases(study)
-    marks, facts = labelled(figure, "cohort"), case_agreement.agreement_cases_data(study)
+    marks, facts = labelled(figure, "cohort"), agreement_figures.agreement_cases_data(study)
     inside = facts[facts["case"].isin(["P000", "P001"])]
     np.testing.assert_allclose(marks["high-complexity"].get_xdata(), inside.index)
     assert to_hex(marks["other cases"].get_markerfacecolor()) == "#ffffff"
@@ -229,7 +230,7 @@ def test_the_limit_is_of_the_whole_case_only():
     study = make_study(labels=("liver ", "kidney "))
     assert labelled(agreement_cases(study, "liver"), "limit") == {}
     assert set(labelled(agreement_cases(study), "limit")) == {"high-complexity"}
-    subjects = case_agreement.agreement_cases_subjects(study)
+    subjects = agreement_figures.agreement_cases_subjects(study)
     assert subjects == [{}, {"structure": "liver"}, {"structure": "kidney"}]
 
 

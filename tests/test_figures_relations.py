@@ -14,16 +14,20 @@ from scipy import stats
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 
+from segjury.analysis.ranking import Rules
+from segjury.analysis.study import Study, study_of
 from segjury.errors import InputError
-from segjury.figures import method_colours, method_markers
-from segjury.figures.correlation import (
+from segjury.protocols.ranking import Ranking
+from segjury.report.figures import method_colours, method_markers
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.report.figures.scores.correlation import (
     CORRELATION,
     correlation,
     correlation_alt,
     correlation_data,
     correlation_text,
 )
-from segjury.figures.dendrogram import (
+from segjury.report.figures.scores.dendrogram import (
     DENDROGRAM,
     SCORE_TREE,
     dendrogram,
@@ -32,11 +36,7 @@ from segjury.figures.dendrogram import (
     score_tree_alt,
     signature_distances,
 )
-from segjury.figures.pair_plot import PAIRS, pair_plot, pair_plot_alt, pair_plot_data
-from segjury.figures.save import figure_bytes
-from segjury.figures.study import Study, study_of
-from segjury.protocols.ranking import Ranking
-from segjury.ranking import Rules
+from segjury.report.figures.scores.pairs import PAIRS, pair_plot, pair_plot_alt, pair_plot_data
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 from tests.test_figures_tests import LONG, check_kind, small_print
 

@@ -14,17 +14,17 @@ from matplotlib.text import Text
 from scipy.stats import rankdata
 
 from segjury.analysis import Settings
-from segjury.figures import method_colours, method_markers
-from segjury.figures.box import box
-from segjury.figures.boxes import BOXES, boxes, boxes_data
-from segjury.figures.groups import GROUPS, groups
-from segjury.figures.kind import Kind
-from segjury.figures.podium import PODIUM, podium
-from segjury.figures.rank_map import RANK_MAP, rank_map
-from segjury.figures.save import figure_bytes
-from segjury.figures.study import Study, completed
-from segjury.figures.style import plain, styled, wrapped
-from segjury.ranking import Ranking, Rules
+from segjury.analysis.ranking import Ranking, Rules
+from segjury.analysis.study import Study, completed
+from segjury.report.figures import method_colours, method_markers
+from segjury.report.figures.drawing.box import box
+from segjury.report.figures.drawing.style import plain, styled, wrapped
+from segjury.report.figures.kind import Kind
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.report.figures.scores.boxes import BOXES, boxes, boxes_data
+from segjury.report.figures.scores.groups import GROUPS, groups
+from segjury.report.figures.scores.podium import PODIUM, podium
+from segjury.report.figures.scores.rank_map import RANK_MAP, rank_map
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 
 FAST = Settings(samples=1)  # nothing here is resampled

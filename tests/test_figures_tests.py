@@ -19,21 +19,27 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from segjury.analysis import Settings
+from segjury.analysis.ranking import Rules
+from segjury.analysis.study import Study, completed
 from segjury.errors import InputError
-from segjury.figures import method_colours, method_markers
-from segjury.figures.cd import CD, cd, cd_alt, cd_data
-from segjury.figures.p_values import P_VALUES, p_text, p_values, p_values_alt, p_values_data
-from segjury.figures.save import figure_bytes
-from segjury.figures.significance import (
+from segjury.report.figures import method_colours, method_markers
+from segjury.report.figures.drawing.style import plain, styled
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.report.figures.tests.cd import CD, cd, cd_alt, cd_data
+from segjury.report.figures.tests.pvalues import (
+    P_VALUES,
+    p_text,
+    p_values,
+    p_values_alt,
+    p_values_data,
+)
+from segjury.report.figures.tests.significance import (
     SIGNIFICANCE,
     significance,
     significance_alt,
     significance_data,
 )
-from segjury.figures.study import Study, completed
-from segjury.figures.style import plain, styled
-from segjury.ranking import Rules
-from segjury.table import read_scores
+from segjury.results.read import read_scores
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 
 PUBLISHED = Path(__file__).parent / "published"

@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from segjury import files
+from segjury import images
 from segjury.errors import InputError, MissingInputError
-from segjury.volume import Grid, Volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 
 GRID = Grid((5, 4, 3), (0.7, 0.8, 2.5), (10.0, -20.0, 30.0), ((0, 1, 0), (-1, 0, 0), (0, 0, 1)))
 VALUES = np.arange(60, dtype=np.int16).reshape(5, 4, 3)
@@ -51,11 +52,11 @@ def peak_of(work):
 # ---- formats -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", files.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.SUFFIXES)
 def test_what_is_written_is_read_back(tmp_path, suffix):
     path = tmp_path / f"volume{suffix}"
-    files.write_volume(path, Volume(VALUES, GRID))
-    read = files.read_volume(path)
+    images.write_volume(path, Volume(VALUES, GRID))
+    read = images.read_volume(path)
     np.testing.assert_array_equal(read.array, VALUES)
     assert read.array.flags.f_contiguous
     assert read.grid.shape == GRID.shape
@@ -64,10 +65,10 @@ def test_what_is_written_is_read_back(tmp_path, suffix):
     np.testing.assert_allclose(read.grid.direction, GRID.direction, atol=1e-6)
 
 
-@pytest.mark.parametrize("suffix", files.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.SUFFIXES)
 def test_files_mean_the_same_to_simpleitk(tmp_path, suffix):
     path = tmp_path / f"volume{suffix}"
-    files.write_volume(path, Volume(VALUES, GRID))
+    images.write_volume(path, Volume(VALUES, GRID))
     image = sitk.ReadImage(str(path))
     np.testing.assert_array_equal(sitk.GetArrayFromImage(image), VALUES.T)
     np.testing.assert_allclose(image.GetSpacing(), GRID.spacing_mm, rtol=1e-6)
@@ -75,14 +76,14 @@ def test_files_mean_the_same_to_simpleitk(tmp_path, suffix):
     np.testing.assert_allclose(np.reshape(image.GetDirection(), (3, 3)), GRID.direction, atol=1e-6)
 
 
-@pytest.mark.parametrize("suffix", files.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.SUFFIXES)
 def test_files_of_simpleitk_are_read_as_it_reads_them(tmp_path, suffix):
     image = sitk.GetImageFromArray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     image.SetSpacing((1.5, 0.5, 3.0))
     image.SetOrigin((5.0, 6.0, -7.0))
     image.SetDirection((0, -1, 0, 1, 0, 0, 0, 0, 1))
     sitk.WriteImage(image, str(tmp_path / f"v{suffix}"))
-    read = files.read_volume(tmp_path / f"v{suffix}")
+    read = images.read_volume(tmp_path / f"v{suffix}")
     np.testing.assert_array_equal(read.array, sitk.GetArrayFromImage(image).T)
     np.testing.assert_allclose(read.grid.spacing_mm, (1.5, 0.5, 3.0), rtol=1e-6)
     np.testing.assert_allclose(read.grid.origin_mm, (5.0, 6.0, -7.0), rtol=1e-6)
@@ -103,7 +104,7 @@ def test_nifti_of_nibabel_is_read_value_for_value(tmp_path, array):
     image = nib.Nifti1Image(array.astype(array.dtype.newbyteorder("=")), np.diag([2, 3, 4, 1]))
     image.set_data_dtype(array.dtype)
     nib.save(image, tmp_path / "v.nii.gz")
-    read = files.read_volume(tmp_path / "v.nii.gz")
+    read = images.read_volume(tmp_path / "v.nii.gz")
     np.testing.assert_array_equal(read.array, array)
     assert read.grid.spacing_mm == (2.0, 3.0, 4.0)
 
@@ -117,14 +118,14 @@ def test_big_endian_and_scaled_nifti(tmp_path):
     header["magic"] = b"n+1"
     values = np.arange(12, dtype=">i2")
     (tmp_path / "v.nii").write_bytes(header.binaryblock + bytes(4) + values.tobytes())
-    read = files.read_volume(tmp_path / "v.nii")
+    read = images.read_volume(tmp_path / "v.nii")
     np.testing.assert_array_equal(read.array.ravel(order="F"), np.arange(12) * 0.5 + 10)
 
 
 def test_nifti_2_and_a_trailing_axis_of_one(tmp_path):
     image = nib.Nifti2Image(VALUES[..., None], np.eye(4))
     nib.save(image, tmp_path / "v.nii.gz")
-    np.testing.assert_array_equal(files.read_volume(tmp_path / "v.nii.gz").array, VALUES)
+    np.testing.assert_array_equal(images.read_volume(tmp_path / "v.nii.gz").array, VALUES)
 
 
 def test_gzip_in_several_members(tmp_path):
@@ -132,13 +133,13 @@ def test_gzip_in_several_members(tmp_path):
     content = (tmp_path / "v.nii").read_bytes()
     pieces = [content[:100], content[100:400], content[400:]]
     (tmp_path / "v.nii.gz").write_bytes(b"".join(gzip.compress(piece) for piece in pieces))
-    np.testing.assert_array_equal(files.read_volume(tmp_path / "v.nii.gz").array, VALUES)
+    np.testing.assert_array_equal(images.read_volume(tmp_path / "v.nii.gz").array, VALUES)
 
 
 def test_nnunet_probabilities(tmp_path):
     p = np.random.default_rng(0).random((2, 3, 4, 5), dtype=np.float32)  # class, z, y, x
     np.savez_compressed(tmp_path / "case.npz", probabilities=p)
-    read = files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+    read = images.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
     np.testing.assert_array_equal(read.array, p[1].T)
 
 
@@ -149,21 +150,21 @@ def test_nnunet_probabilities(tmp_path):
 def test_masks_of_any_type_are_the_same_mask(tmp_path, dtype):
     mask = (VALUES % 3 == 0).astype(dtype)
     save(tmp_path / "m.nii.gz", mask)
-    read = files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+    read = images.read_mask(tmp_path / "m.nii.gz", labels=[1])
     np.testing.assert_array_equal(read.voxels, np.flatnonzero(mask.ravel(order="F")))
     assert (read.labels == 1).all()
 
 
 def test_floats_close_to_whole_numbers_are_rounded(tmp_path):
     save(tmp_path / "m.nii.gz", np.where(VALUES > 30, 0.99999, 1e-7))
-    read = files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+    read = images.read_mask(tmp_path / "m.nii.gz", labels=[1])
     assert read.where(1).size == (VALUES > 30).sum()
 
 
 def test_noise_that_rounds_to_nothing_is_background(tmp_path):
     noisy = np.where(VALUES > 30, 1.0, 2e-4)
     save(tmp_path / "m.nii.gz", noisy, dtype=np.float32)
-    read = files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+    read = images.read_mask(tmp_path / "m.nii.gz", labels=[1])
     np.testing.assert_array_equal(read.voxels, np.flatnonzero((VALUES > 30).ravel(order="F")))
 
 
@@ -171,7 +172,7 @@ def test_noise_that_rounds_to_nothing_is_background(tmp_path):
 def test_a_mask_must_be_within_a_thousandth_of_whole_numbers(tmp_path, off):
     save(tmp_path / "m.nii.gz", np.where(VALUES > 30, 1.0 - off, 0.0), dtype=np.float64)
     with pytest.raises(InputError, match="not whole numbers"):
-        files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+        images.read_mask(tmp_path / "m.nii.gz", labels=[1])
 
 
 BAD_MASKS = {
@@ -186,7 +187,7 @@ BAD_MASKS = {
 def test_bad_masks_are_refused(tmp_path, array, message):
     save(tmp_path / "m.nii.gz", array, dtype=np.float64 if array.dtype == float else np.int16)
     with pytest.raises(InputError, match=message):
-        files.read_mask(tmp_path / "m.nii.gz", labels=[1])
+        images.read_mask(tmp_path / "m.nii.gz", labels=[1])
 
 
 def save_scaled(path, array, slope, intercept):
@@ -223,21 +224,21 @@ def test_a_mask_is_the_rounded_array_or_refused(tmp_path, array, odd, scaling):
     values = [scaling[0] * float(value) + scaling[1] for value in array.ravel(order="F")]
     if any(not np.isfinite(value) or abs(value - round(value)) > 1e-3 for value in values):
         with pytest.raises(InputError, match="not whole numbers"):
-            files.read_mask(path, labels=labels)
+            images.read_mask(path, labels=labels)
     elif strange := sorted({round(value) for value in values} - {0} - labels):
         with pytest.raises(InputError, match=rf"unknown labels? {re.escape(f'{strange[0]:g}')}\b"):
-            files.read_mask(path, labels=labels)
+            images.read_mask(path, labels=labels)
     else:
-        found, meant = files.read_mask(path, labels=labels), np.rint(values)
+        found, meant = images.read_mask(path, labels=labels), np.rint(values)
         np.testing.assert_array_equal(found.voxels, np.flatnonzero(meant))
         np.testing.assert_array_equal(found.labels, meant[meant != 0])
 
 
-@pytest.mark.parametrize("suffix", files.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.SUFFIXES)
 def test_a_mask_takes_a_byte_per_voxel_however_it_is_stored(tmp_path, suffix):
     shape = (200, 100, 100)
-    files.write_volume(tmp_path / f"m{suffix}", Volume(np.ones(shape, order="F"), Grid(shape)))
-    peak, mask = peak_of(lambda: files.read_mask(tmp_path / f"m{suffix}", labels=[1]))
+    images.write_volume(tmp_path / f"m{suffix}", Volume(np.ones(shape, order="F"), Grid(shape)))
+    peak, mask = peak_of(lambda: images.read_mask(tmp_path / f"m{suffix}", labels=[1]))
     assert mask.voxels.size == 2_000_000
     assert peak < 2 * 2_000_000 + (1 << 23)
 
@@ -245,7 +246,7 @@ def test_a_mask_takes_a_byte_per_voxel_however_it_is_stored(tmp_path, suffix):
 def test_a_scaled_map_takes_no_more_than_its_values(tmp_path):
     array = np.full((200, 100, 100), 255, np.uint8)
     save_scaled(tmp_path / "p.nii", array, 1 / 255, 0)
-    peak, read = peak_of(lambda: files.read_probability(tmp_path / "p.nii"))
+    peak, read = peak_of(lambda: images.read_probability(tmp_path / "p.nii"))
     assert (read.array == 1).all()  # 255 times the float32 next to 1/255 is more
     assert peak < read.array.nbytes + (1 << 23)
 
@@ -263,13 +264,13 @@ BAD_PROBABILITIES = {
 def test_bad_probabilities_are_refused(tmp_path, array, message):
     save(tmp_path / "p.nii.gz", array, dtype=np.float32)
     with pytest.raises(InputError, match=message):
-        files.read_probability(tmp_path / "p.nii.gz")
+        images.read_probability(tmp_path / "p.nii.gz")
 
 
 @pytest.mark.parametrize(("stored", "meant"), [(1 + 1e-6, 1), (-1e-6, 0)])
 def test_rounding_past_0_and_1_is_taken_back(tmp_path, stored, meant):
     save(tmp_path / "p.nii.gz", np.where(VALUES > 30, stored, 0.5), dtype=np.float64)
-    read = files.read_probability(tmp_path / "p.nii.gz")
+    read = images.read_probability(tmp_path / "p.nii.gz")
     np.testing.assert_array_equal(read.array, np.where(VALUES > 30, meant, 0.5))
 
 
@@ -320,7 +321,7 @@ def test_broken_files_are_refused_in_words(tmp_path, name):
     content, message = BROKEN[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
-        files.read_volume(tmp_path / name)
+        images.read_volume(tmp_path / name)
 
 
 def test_a_flipped_bit_is_noticed(tmp_path):
@@ -330,22 +331,22 @@ def test_a_flipped_bit_is_noticed(tmp_path):
     content[-100] ^= 4
     (tmp_path / "v.nii.gz").write_bytes(bytes(content))
     with pytest.raises(InputError, match="cannot be read"):
-        files.read_volume(tmp_path / "v.nii.gz")
+        images.read_volume(tmp_path / "v.nii.gz")
 
 
 def test_another_shape_is_refused_before_the_data_are_read(tmp_path):
     (tmp_path / "v.nii.gz").write_bytes(gzip.compress(nifti_claiming((4, 4, 4))))  # no data at all
     with pytest.raises(InputError, match=r"has shape \(4, 4, 4\), the reference has \(5, 5, 5\)"):
-        files.read_volume(tmp_path / "v.nii.gz", expected_shape=(5, 5, 5))
+        images.read_volume(tmp_path / "v.nii.gz", expected_shape=(5, 5, 5))
 
 
 def test_missing_and_ambiguous_files(tmp_path):
     with pytest.raises(MissingInputError, match=r"mask\.nii\.gz is missing"):
-        files.find(tmp_path, "mask")
+        images.find(tmp_path, "mask")
     for suffix in (".nii.gz", ".mha"):
         (tmp_path / f"mask{suffix}").touch()
     with pytest.raises(InputError, match="Keep one of them"):
-        files.find(tmp_path, "mask")
+        images.find(tmp_path, "mask")
 
 
 class Surprise:
@@ -367,7 +368,7 @@ BAD_ARCHIVES = {
 def test_bad_archives_are_refused(tmp_path, arrays, message):
     np.savez_compressed(tmp_path / "case.npz", **arrays)
     with pytest.raises(InputError, match=message):
-        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+        images.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
 def test_an_archive_compressed_in_an_unknown_way(tmp_path):
@@ -377,22 +378,22 @@ def test_an_archive_compressed_in_an_unknown_way(tmp_path):
     content[content.rindex(b"PK\x01\x02") + 10] = 77
     (tmp_path / "case.npz").write_bytes(bytes(content))
     with pytest.raises(InputError, match="cannot be read"):
-        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+        images.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
 def test_an_archive_that_is_none(tmp_path):
     (tmp_path / "case.npz").write_bytes(b"PK\x03\x04 but not really")
     with pytest.raises(InputError, match="cannot be read"):
-        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+        images.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
 @relaxed
-@given(st.binary(max_size=600), st.sampled_from(files.SUFFIXES))
+@given(st.binary(max_size=600), st.sampled_from(images.SUFFIXES))
 def test_any_bytes_give_a_volume_or_an_input_error(tmp_path, content, suffix):
     path = tmp_path / f"fuzz{suffix}"
     path.write_bytes(content)
     with contextlib.suppress(InputError):
-        files.read_volume(path)
+        images.read_volume(path)
 
 
 @relaxed
@@ -404,14 +405,14 @@ def test_any_damage_to_a_header_gives_a_volume_or_an_input_error(tmp_path, data)
     for name, stored in (("d.nii", bytes(content)), ("d.nii.gz", gzip.compress(bytes(content)))):
         (tmp_path / name).write_bytes(stored)
         with contextlib.suppress(InputError):
-            files.read_volume(tmp_path / name)
+            images.read_volume(tmp_path / name)
 
 
 def test_data_may_begin_later(tmp_path):
     content = bytearray(nifti_claiming((5, 4, 3), bytes(48) + bytes(range(60))))
     content[108:112] = struct.pack("<f", 400)
     (tmp_path / "v.nii").write_bytes(bytes(content))
-    read = files.read_volume(tmp_path / "v.nii").array
+    read = images.read_volume(tmp_path / "v.nii").array
     np.testing.assert_array_equal(read.ravel(order="F"), np.arange(60))
 
 
@@ -421,7 +422,7 @@ def test_an_offset_past_the_end_is_refused(tmp_path, offset):
     content[108:112] = struct.pack("<f", offset)
     (tmp_path / "v.nii").write_bytes(bytes(content))
     with pytest.raises(InputError, match="past its end"):
-        files.read_volume(tmp_path / "v.nii")
+        images.read_volume(tmp_path / "v.nii")
 
 
 # ---- what the fuzzers found ----------------------------------------------------------------
@@ -432,7 +433,7 @@ def test_a_nifti_with_an_odd_number_of_axes(tmp_path, n):
     content = bytearray(nifti_claiming((5, 4, 3), bytes(60)))
     content[40:42] = struct.pack("<h", n)
     (tmp_path / "v.nii").write_bytes(bytes(content))
-    for read in (files.read_volume, files.read_grid):
+    for read in (images.read_volume, images.read_grid):
         with pytest.raises(InputError, match=r"has -?\d+ axes"):
             read(tmp_path / "v.nii")
 
@@ -442,9 +443,9 @@ def test_a_signalling_nan_is_refused_without_a_warning(tmp_path, code, bits):
     values = np.full(VALUES.shape, bits, code).view(code.replace("u", "f"))
     save(tmp_path / "v.nii", values)
     with pytest.raises(InputError, match=r"not whole numbers, e\.g\. nan"):
-        files.read_mask(tmp_path / "v.nii", labels=[1])
+        images.read_mask(tmp_path / "v.nii", labels=[1])
     with pytest.raises(InputError, match="has NaN"):
-        files.read_probability(tmp_path / "v.nii")
+        images.read_probability(tmp_path / "v.nii")
 
 
 def test_an_infinite_place_is_refused_without_a_warning(tmp_path):
@@ -453,7 +454,7 @@ def test_an_infinite_place_is_refused_without_a_warning(tmp_path):
     content[280:328] = struct.pack("<12f", *[np.inf, 0, 0, np.nan] * 3)
     (tmp_path / "v.nii").write_bytes(bytes(content))
     with pytest.raises(InputError, match="broken orientation"):
-        files.read_grid(tmp_path / "v.nii")
+        images.read_grid(tmp_path / "v.nii")
 
 
 @pytest.mark.parametrize("shape", ["(2, 3 4, 5)", "(,)", "()", "(2,, 3)", f"({'9' * 30},)"])
@@ -463,7 +464,7 @@ def test_the_shape_of_an_array_must_be_whole_numbers(tmp_path, shape):
     with zipfile.ZipFile(tmp_path / "case.npz", "w") as archive:
         archive.writestr("probabilities.npy", content)
     with pytest.raises(InputError, match="broken array header"):
-        files.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
+        images.read_nnunet_probability(tmp_path / "case.npz", 1, grid=Grid((5, 4, 3)))
 
 
 # ---- bombs ---------------------------------------------------------------------------------
@@ -499,9 +500,9 @@ def test_a_bomb_costs_no_memory(tmp_path, suffix):
     assert path.stat().st_size < 1 << 18
     if suffix == ".npz":
         grid = Grid((5, 4, 3))
-        peak, read = peak_of(lambda: files.read_nnunet_probability(path, 1, grid=grid))
+        peak, read = peak_of(lambda: images.read_nnunet_probability(path, 1, grid=grid))
         assert not read.array.any()
     else:
-        peak, read = peak_of(lambda: files.read_volume(path))
+        peak, read = peak_of(lambda: images.read_volume(path))
         np.testing.assert_array_equal(read.array.ravel(order="F"), np.arange(60))
     assert peak < 1 << 23

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.transform import Rotation
 
-from segjury import files
+from segjury import images
 from segjury.errors import InputError
 
 CODES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8")
@@ -25,7 +25,7 @@ angles = st.floats(0, 6).map(lambda angle: round(angle, 9))
 def assert_read_as_simpleitk_does(path):
     image = sitk.ReadImage(str(path))
     n = image.GetDimension()
-    read = files.read_volume(path)
+    read = images.read_volume(path)
     stored = sitk.GetArrayFromImage(image).T
     assert read.array.dtype == stored.dtype
     np.testing.assert_array_equal(read.array, stored.reshape(read.array.shape))
@@ -35,7 +35,7 @@ def assert_read_as_simpleitk_does(path):
     m = min(n, 3)
     direction[:m, :m] = np.reshape(image.GetDirection(), (n, n))[:m, :m]
     np.testing.assert_allclose(read.grid.direction, direction, atol=1e-14)
-    assert files.read_grid(path) == read.grid
+    assert images.read_grid(path) == read.grid
     inside = np.zeros(read.array.size, bool)
     for start, stop in read.spans:
         inside[start:stop] = True
@@ -118,7 +118,7 @@ def test_mha_of_any_dialect_is_read_as_simpleitk_reads_it(tmp_path, content):
 def test_data_behind_what_the_header_claims_are_left(tmp_path):
     content = mha("CompressedData = True\n", data=zlib.compress(DATA * 99))
     (tmp_path / "v.mha").write_bytes(content)
-    read = files.read_volume(tmp_path / "v.mha").array
+    read = images.read_volume(tmp_path / "v.mha").array
     np.testing.assert_array_equal(read.ravel(order="F"), np.arange(12))
 
 
@@ -172,7 +172,7 @@ BAD_MHA = {
 def test_bad_mha_is_refused_in_words(tmp_path, content, message):
     (tmp_path / "v.mha").write_bytes(content)
     with pytest.raises(InputError, match=message):
-        files.read_volume(tmp_path / "v.mha")
+        images.read_volume(tmp_path / "v.mha")
 
 
 # ---- NRRD ----------------------------------------------------------------------------------
@@ -290,4 +290,4 @@ BAD_NRRD = {
 def test_bad_nrrd_is_refused_in_words(tmp_path, content, message):
     (tmp_path / "v.nrrd").write_bytes(content)
     with pytest.raises(InputError, match=message):
-        files.read_volume(tmp_path / "v.nrrd")
+        images.read_volume(tmp_path / "v.nrrd")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from segjury import loading
-from segjury.footprint import PROCESS_BYTES, case_bytes
-from segjury.loading import read_ahead
+from segjury.benchmark import loading
+from segjury.benchmark.loading import read_ahead
+from segjury.images.grid import Grid
 from segjury.protocols import load_protocol
-from segjury.volume import Grid
+from segjury.scoring.memory import PROCESS_BYTES, case_bytes
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 RUN = """

@@ -12,13 +12,14 @@ import SimpleITK as sitk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury import consensus, fusion
+from segjury import consensus
 from segjury.cli import app
-from segjury.consensus import number_patterns, pack
+from segjury.consensus import fuse, number_patterns, pack
+from segjury.consensus.mask_files import read_raters
 from segjury.errors import InputError
-from segjury.files import SUFFIXES, read_volume, write_volume
-from segjury.rater_masks import read_raters
-from segjury.volume import Grid, Volume
+from segjury.images import SUFFIXES, read_volume, write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from tests.commands import segjury
 
 SHAPE = (7, 6, 5)
@@ -60,7 +61,7 @@ def fused(folder, masks, method, *, label=None, soft=False, **options):
     paths = written(folder, masks)
     raters = read_raters(paths, label=label)
     out = folder / "out.nii.gz"
-    fusion.write_fusion(raters, fusion.fuse(raters, method, **options), out, soft=soft)
+    fuse.write_fusion(raters, fuse.fuse(raters, method, **options), out, soft=soft)
     volume = read_volume(out)
     assert volume.grid == GRID
     return volume.array
@@ -85,7 +86,7 @@ def test_raters_of_staple_are_simpleitks(tmp_path):
     itk.SetForegroundValue(1.0)
     itk.Execute(images(masks))
     raters = read_raters(written(tmp_path, masks))
-    rows = pd.DataFrame(fusion.rows(raters, fusion.fuse(raters, "staple")))
+    rows = pd.DataFrame(fuse.rows(raters, fuse.fuse(raters, "staple")))
     np.testing.assert_allclose(rows["sensitivity"], itk.GetSensitivity(), rtol=1e-6)
     np.testing.assert_allclose(rows["specificity"], itk.GetSpecificity(), rtol=1e-6)
     np.testing.assert_allclose(rows["volume_mm3"], masks.sum(axis=(1, 2, 3)) * 0.5)
@@ -137,7 +138,7 @@ def test_means_of_several_labels_go_to_a_file_each(tmp_path):
     masks = masks_of(8, values=(0, 1, 300))
     raters = read_raters(written(tmp_path, masks))
     out = tmp_path / "mean.mha"
-    paths = fusion.write_fusion(raters, fusion.fuse(raters, "mean"), out)
+    paths = fuse.write_fusion(raters, fuse.fuse(raters, "mean"), out)
     assert [path.name for path in paths] == ["mean_1.mha", "mean_300.mha"]
     for path, label in zip(paths, (1, 300), strict=True):
         np.testing.assert_allclose(read_volume(path).array, (masks == label).mean(axis=0))
@@ -241,7 +242,7 @@ def test_empty_and_unanimous_masks(tmp_path):
     assert raters.warnings == ("reader_2.nii.gz marks nothing",)
     everything = masks * 0 + 1
     raters = read_raters(written(tmp_path, everything))
-    assert "as ITK's" in fusion.fuse(raters, "staple").warnings[0]
+    assert "as ITK's" in fuse.fuse(raters, "staple").warnings[0]
     assert not fused(tmp_path, everything, "staple", soft=True).any()
     assert fused(tmp_path, everything, "simple").all()
 
@@ -252,7 +253,7 @@ def test_floats_and_all_formats(tmp_path, suffix):
     paths = written(tmp_path, masks.astype(np.float32), suffix=suffix)
     raters = read_raters(paths)
     out = tmp_path / f"new/out{suffix}"
-    fusion.write_fusion(raters, fusion.fuse(raters, "majority"), out)
+    fuse.write_fusion(raters, fuse.fuse(raters, "majority"), out)
     expected = np.where((masks == 3).sum(axis=0) > 2, 3, 0)
     np.testing.assert_array_equal(read_volume(out).array, expected)
     assert read_volume(out).array.dtype == np.uint8

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from segjury.files import write_volume
-from segjury.volume import Grid, Volume
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from tests.benchmark_files import GOLDEN, evaluate_files
 
 ORGANS = {"pancreas": "panc", "kidney": "kidn", "liver": "livr"}

@@ -15,14 +15,15 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+from segjury.benchmark.folders import method_names, prediction_files, unknown_cases
+from segjury.benchmark.loading import load_prediction
+from segjury.benchmark.names import doubtful
 from segjury.errors import InputError
-from segjury.evaluation import run
-from segjury.files import write_volume
-from segjury.folders import method_names, prediction_files, unknown_cases
-from segjury.loading import load_prediction
-from segjury.names import doubtful
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from segjury.protocols import load_protocol
-from segjury.volume import Grid, Volume
+from segjury.scoring.run import run
 
 SHAPE = (6, 5, 4)
 GRID = Grid(SHAPE, (1.0, 1.0, 2.0))

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy, f_oneway
 
-from segjury.metrics import information
+from segjury.metrics import partitions
 from segjury.metrics.confusion import Confusion
-from segjury.metrics.information import (
+from segjury.metrics.partitions import (
     PARTITION_MEASURES,
     adjusted_rand_from,
     gce,
@@ -85,7 +85,7 @@ def labels(counts):
 @each_pair
 @pytest.mark.parametrize(("name", "tool_name"), TOOL_NAMES.items())
 def test_measures_are_the_tools(name, tool_name, pair):
-    value = getattr(information, name)(pair.reference, pair.prediction)
+    value = getattr(partitions, name)(pair.reference, pair.prediction)
     assert value == pytest.approx(pair.values[tool_name], rel=0, abs=1e-12)
 
 

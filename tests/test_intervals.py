@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from segjury.statistics import intervals
-from segjury.statistics.intervals import mean_interval, median_interval
+from segjury.analysis.statistics import intervals
+from segjury.analysis.statistics.intervals import mean_interval, median_interval
 
 METHODS = ("bca", "percentile", "t")
 # Multiples of 1/8 and shifts and factors that leave all sums exact, so that laws hold to the bit.

@@ -13,9 +13,13 @@ from scipy import ndimage
 from skimage import filters, morphology
 from skimage.feature import hessian_matrix
 
+from segjury.arrays import flat
+from segjury.benchmark.phantoms.smile.cases import make_case
 from segjury.errors import InputError
-from segjury.files import read_volume, write_volume
-from segjury.labelling import (
+from segjury.images import read_volume, write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
+from segjury.methods.vessel_labels import (
     Choices,
     Filter,
     Setting,
@@ -26,14 +30,17 @@ from segjury.labelling import (
     responses,
     segmentation,
 )
-from segjury.labelling.hessian import derivative_kernels, eigenvalues, hessian, is_bright_tube
-from segjury.labelling.intensity import brightness, scaled
-from segjury.labelling.responses import STEPS, tiles
-from segjury.labelling.segmentation import hysteresis, multi_otsu, remove_small
+from segjury.methods.vessel_labels.hessian import (
+    derivative_kernels,
+    eigenvalues,
+    hessian,
+    is_bright_tube,
+)
+from segjury.methods.vessel_labels.intensity import brightness, scaled
+from segjury.methods.vessel_labels.responses import STEPS, tiles
+from segjury.methods.vessel_labels.segmentation import hysteresis, multi_otsu, remove_small
 from segjury.metrics import dice
 from segjury.metrics.topology import small_recall
-from segjury.phantoms.smile import make_case
-from segjury.volume import Grid, Volume, flat
 from tests.commands import segjury
 
 GAMMA = 0.02

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import segjury
-from segjury import evaluation
-from segjury.case_table import case_table
+from segjury.benchmark.case_table import case_table
 from segjury.errors import InputError
-from segjury.files import write_volume
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from segjury.protocols import Protocol, load_protocol
-from segjury.volume import Grid, Volume
+from segjury.scoring.run import run as run_protocol
 
 GRID = Grid((12, 10, 8), (1.0, 1.0, 2.0))
 ORGANS = ("pancreas", "kidney", "liver")
@@ -281,7 +282,7 @@ def test_a_distance_to_nothing_is_left_out_of_the_details(tmp_path):
     write_case(tmp_path, "P1", [mask])
     write_answer(tmp_path, "nothing", "P1", np.zeros_like(mask), maps=False)
     folders = {name: tmp_path / name for name in ("reference", "predictions")}
-    details = evaluation.run("smile-uhura-2023", readings=["corrected"], **folders).details
+    details = run_protocol("smile-uhura-2023", readings=["corrected"], **folders).details
     sums = details[details["quantity"] == "sum of distances"].set_index("item")["value"]
     assert math.isnan(sums["missed"])
     assert sums["added"] == 0

@@ -10,9 +10,10 @@ import sys
 import numpy as np
 import pytest
 
-from segjury.files import write_volume
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from segjury.protocols import builtin_names
-from segjury.volume import Grid, Volume
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.small_benchmarks import write_benchmark
 
@@ -27,7 +28,7 @@ PROCESSORS = {  # as libraries see them: which code they have for it
 PROGRAM = """
 import sys
 from pathlib import Path
-from segjury.evaluation import run
+from segjury.scoring.run import run
 
 for folder in map(Path, sys.argv[1:]):
     found = run(folder.name, reference=folder / "reference", predictions=folder / "predictions")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
+from segjury.arrays import flat
 from segjury.metrics.moments import Moments, mahalanobis, mahalanobis_from
-from segjury.volume import flat
 from tests.evaluatesegmentation import REFUSED, SCORED
 from tests.scenes import blob
 

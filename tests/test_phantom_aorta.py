@@ -11,10 +11,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from segjury.errors import InputError
-from segjury.files import read_volume
-from segjury.phantoms import analytic
-from segjury.phantoms.aorta import (
+from segjury.benchmark.phantoms import shapes
+from segjury.benchmark.phantoms.aortaseg.anatomy import (
+    LABELS,
+    OCCLUDABLE,
+    ZONES,
+    Course,
+    Tree,
+    make_tree,
+)
+from segjury.benchmark.phantoms.aortaseg.cases import (
     AortaCase,
     answer,
     case_grid,
@@ -24,10 +30,11 @@ from segjury.phantoms.aorta import (
     method_rng,
     write_benchmark,
 )
-from segjury.phantoms.aorta_anatomy import LABELS, OCCLUDABLE, ZONES, Course, Tree, make_tree
-from segjury.phantoms.aorta_drawing import draw, label_map
-from segjury.phantoms.aorta_methods import CHARACTERS, line_up
-from segjury.volume import Grid
+from segjury.benchmark.phantoms.aortaseg.drawing import draw, label_map
+from segjury.benchmark.phantoms.aortaseg.methods import CHARACTERS, line_up
+from segjury.errors import InputError
+from segjury.images import read_volume
+from segjury.images.grid import Grid
 
 Labels = NDArray[np.uint8]
 
@@ -115,7 +122,7 @@ def test_a_straight_aorta_is_cut_into_cylinders() -> None:
     labels = label_map(grid, draw(grid, tree), tree.cuts_mm)
     for zone, length, end in zip(ZONES, lengths, ends, strict=True):
         middle = (x, y, float(top - end + length / 2))
-        cylinder = analytic.cylinder(
+        cylinder = shapes.cylinder(
             grid.shape, grid.spacing_mm, middle, (0, 0, 1), 14.0, length_mm=length
         )
         np.testing.assert_array_equal(labels == LABELS[zone], cylinder)

@@ -13,9 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from segjury.errors import InputError
-from segjury.files import read_mask, read_probability, read_volume
-from segjury.phantoms.curvas24 import (
+from segjury.benchmark.phantoms.curvas24.cases import (
     OrganCase,
     case_grid,
     make_case,
@@ -24,8 +22,10 @@ from segjury.phantoms.curvas24 import (
     simulate_method,
     write_benchmark,
 )
-from segjury.phantoms.organ_methods import CHARACTERS, Answer, line_up
-from segjury.volume import Grid
+from segjury.benchmark.phantoms.curvas24.methods import CHARACTERS, Answer, line_up
+from segjury.errors import InputError
+from segjury.images import read_mask, read_probability, read_volume
+from segjury.images.grid import Grid
 
 SMALL = (48, 40, 36)
 ORGANS = {"pancreas": 1, "kidney": 2, "liver": 3}

@@ -18,10 +18,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
 from skimage.morphology import skeletonize
 
-from segjury.errors import InputError
-from segjury.files import read_volume
-from segjury.phantoms import analytic, benchmark_writer
-from segjury.phantoms.smile import (
+from segjury.benchmark.phantoms import benchmark_writer, shapes
+from segjury.benchmark.phantoms.smile.anatomy import grow_tree, split
+from segjury.benchmark.phantoms.smile.cases import (
     SCANS,
     SMALLEST_SHAPE,
     case_grid,
@@ -30,9 +29,8 @@ from segjury.phantoms.smile import (
     method_rng,
     write_benchmark,
 )
-from segjury.phantoms.tof import add_blood, lay_slabs, render, rician
-from segjury.phantoms.vessel_growth import grow_tree, split
-from segjury.phantoms.vessel_methods import (
+from segjury.benchmark.phantoms.smile.image import add_blood, lay_slabs, render, rician
+from segjury.benchmark.phantoms.smile.methods import (
     CHARACTERS,
     Dataset,
     VesselCase,
@@ -42,9 +40,11 @@ from segjury.phantoms.vessel_methods import (
     segment,
     threshold,
 )
-from segjury.phantoms.vessel_raster import pieces_of, rasterise, rasterise_pieces
-from segjury.phantoms.vessel_tree import Vessel, VesselTree
-from segjury.volume import Grid
+from segjury.benchmark.phantoms.smile.raster import pieces_of, rasterise, rasterise_pieces
+from segjury.benchmark.phantoms.smile.tree import Vessel, VesselTree
+from segjury.errors import InputError
+from segjury.images import read_volume
+from segjury.images.grid import Grid
 
 Mask = NDArray[np.bool_]
 
@@ -149,7 +149,7 @@ def test_a_tube_has_the_voxels_within_its_radius(
     start: tuple[float, float, float], end: tuple[float, float, float], radius: float
 ) -> None:
     mask = rasterise([straight(start, end, radius)], CUBE)
-    assert (mask == analytic.tube(CUBE.shape, CUBE.spacing_mm, [start, end], radius)).all()
+    assert (mask == shapes.tube(CUBE.shape, CUBE.spacing_mm, [start, end], radius)).all()
 
 
 @given(inside_cube, inside_cube, st.floats(0.001, 0.3))
@@ -166,7 +166,7 @@ def test_a_vessel_thinner_than_a_voxel_is_one_voxel_wide(
     assert not ndimage.binary_erosion(mask, np.ones((2, 2, 2))).any()
     at_least = np.abs(last - first).max() + 1
     assert at_least <= mask.sum() <= 2 * at_least
-    assert (mask <= analytic.tube(CUBE.shape, CUBE.spacing_mm, line, 0.87)).all()
+    assert (mask <= shapes.tube(CUBE.shape, CUBE.spacing_mm, line, 0.87)).all()
 
 
 def test_a_thin_vessel_along_an_axis_has_as_many_voxels_as_its_length() -> None:

@@ -10,13 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from segjury.errors import InputError
-from segjury.files import read_volume
-from segjury.phantoms import analytic, benchmark_writer
-from segjury.phantoms.anatomy import Lesion, gap_mm
-from segjury.phantoms.characters import CHARACTERS, line_up, pairwise_dice
-from segjury.phantoms.fields import ellipsoid_mm, smooth_noise, tube_mm
-from segjury.phantoms.pdacvi import (
+from segjury.benchmark.phantoms import benchmark_writer, shapes
+from segjury.benchmark.phantoms.fields import ellipsoid_mm, smooth_noise, tube_mm
+from segjury.benchmark.phantoms.pdacvi.anatomy import Lesion, gap_mm
+from segjury.benchmark.phantoms.pdacvi.cases import (
     PhantomCase,
     case_grid,
     make_case,
@@ -25,8 +22,11 @@ from segjury.phantoms.pdacvi import (
     simulate_method,
     write_benchmark,
 )
-from segjury.phantoms.raters import PANEL, Rater, draw, miss_part
-from segjury.volume import Grid
+from segjury.benchmark.phantoms.pdacvi.methods import CHARACTERS, line_up, pairwise_dice
+from segjury.benchmark.phantoms.raters import PANEL, Rater, draw, miss_part
+from segjury.errors import InputError
+from segjury.images import read_volume
+from segjury.images.grid import Grid
 
 SMALL = (64, 56, 48)
 PAIRS = np.triu_indices(5, 1)
@@ -43,8 +43,8 @@ def volume_mm3(mask: NDArray[np.bool_]) -> float:
 
 
 def test_sphere_and_ellipsoid_have_their_volumes() -> None:
-    ball = analytic.sphere(CUBE, SPACING, MIDDLE, 15)
-    egg = analytic.ellipsoid(CUBE, SPACING, MIDDLE, (20, 12, 8))
+    ball = shapes.sphere(CUBE, SPACING, MIDDLE, 15)
+    egg = shapes.ellipsoid(CUBE, SPACING, MIDDLE, (20, 12, 8))
     assert volume_mm3(ball) == pytest.approx(4 / 3 * np.pi * 15**3, rel=0.005)
     assert volume_mm3(egg) == pytest.approx(4 / 3 * np.pi * 20 * 12 * 8, rel=0.005)
 
@@ -56,7 +56,7 @@ def test_volume_converges_as_voxels_shrink() -> None:
         count = int(20 / step)
         centres = [(10 + step * u, 10 - step * u, 10 + step * u / 2) for u in (0.1, 0.3, 0.45)]
         shape, spacing = (count, count, count), (step, step, step)
-        found = [analytic.sphere(shape, spacing, c, 8).sum() * step**3 for c in centres]
+        found = [shapes.sphere(shape, spacing, c, 8).sum() * step**3 for c in centres]
         errors.append(np.abs(np.array(found) - exact).mean() / exact)
     assert errors[1] < 0.002
     assert errors[1] < errors[0] / 5
@@ -64,14 +64,14 @@ def test_volume_converges_as_voxels_shrink() -> None:
 
 @pytest.mark.parametrize("axis", [(0, 0, 1), (1, 0, 0), (1, 2, -1), (-3, 1, 2)])
 def test_cylinder_has_its_volume_along_any_axis(axis: tuple[float, float, float]) -> None:
-    mask = analytic.cylinder(CUBE, SPACING, MIDDLE, axis, 7, length_mm=30)
+    mask = shapes.cylinder(CUBE, SPACING, MIDDLE, axis, 7, length_mm=30)
     assert volume_mm3(mask) == pytest.approx(np.pi * 7**2 * 30, rel=0.02)
 
 
 def test_tube_has_the_volume_of_its_line() -> None:
     turn = np.linspace(0, np.pi, 60)
     half_circle = 25 + 14 * np.stack([np.cos(turn), np.sin(turn) - 0.5, 0 * turn], axis=1)
-    mask = analytic.tube(CUBE, SPACING, half_circle, 4)
+    mask = shapes.tube(CUBE, SPACING, half_circle, 4)
     assert volume_mm3(mask) == pytest.approx(
         np.pi * 4**2 * np.pi * 14 + 4 / 3 * np.pi * 4**3, rel=0.02
     )
@@ -82,8 +82,8 @@ def test_tube_has_the_volume_of_its_line() -> None:
 def test_annular_sector_covers_its_angle(
     angle_deg: float, axis: tuple[float, float, float]
 ) -> None:
-    vessel = analytic.cylinder(CUBE, SPACING, MIDDLE, axis, 6, length_mm=20)
-    lesion = analytic.annular_sector(
+    vessel = shapes.cylinder(CUBE, SPACING, MIDDLE, axis, 6, length_mm=20)
+    lesion = shapes.annular_sector(
         CUBE, SPACING, MIDDLE, axis, 6, 12, angle_deg, start_deg=20, length_mm=20
     )
     assert not (vessel & lesion).any()
@@ -92,7 +92,7 @@ def test_annular_sector_covers_its_angle(
 
 
 def test_annular_sector_turns_from_x_to_y_about_z() -> None:
-    quarter = analytic.annular_sector((21, 21, 3), (1, 1, 1), (10, 10, 1), (0, 0, 1), 3, 8, 90)
+    quarter = shapes.annular_sector((21, 21, 3), (1, 1, 1), (10, 10, 1), (0, 0, 1), 3, 8, 90)
     x, y, _ = np.nonzero(quarter)
     assert x.min() > 10
     assert y.min() == 10
@@ -131,7 +131,7 @@ def test_a_rater_without_ambiguity_draws_the_structure_moved_by_style() -> None:
     drawn = draw(
         phi, grid, Rater(2.05, 3.0), ambiguity=0, shared=shared, rng=np.random.default_rng(0)
     )
-    assert (drawn == analytic.sphere(grid.shape, (1, 1, 1), (24, 24, 24), 14.05)).all()
+    assert (drawn == shapes.sphere(grid.shape, (1, 1, 1), (24, 24, 24), 14.05)).all()
 
 
 def test_disagreement_grows_with_ambiguity() -> None:

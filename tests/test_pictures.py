@@ -20,16 +20,23 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from segjury.figures.agreement_regions import agreement_data, slice_outcomes, slice_regions
-from segjury.figures.callouts import spread
-from segjury.figures.case_images import CaseImages, to_lps
-from segjury.figures.grounds import grey
-from segjury.figures.mips import mip_data
-from segjury.figures.outcomes import LOOKS, Outcome, compared, fitted, painted
-from segjury.figures.palette import indexed_png
-from segjury.figures.panels import case_panel, panel_data
-from segjury.figures.probability_maps import HEAT, most_disputed_label, probability_data
-from segjury.figures.projections import (
+from segjury.benchmark.phantoms import benchmark_writer
+from segjury.images import read_volume, write_volume
+from segjury.images.grid import IDENTITY
+from segjury.images.volume import Volume
+from segjury.metrics.contact import contact_angle
+from segjury.protocols import load_protocol
+from segjury.report.figures.cases.highlights import TellingCase, telling_cases
+from segjury.report.figures.drawing.style import SEQUENTIAL, method_colours
+from segjury.report.figures.pictures.agreement import agreement_data, slice_outcomes, slice_regions
+from segjury.report.figures.pictures.background import grey
+from segjury.report.figures.pictures.callouts import spread
+from segjury.report.figures.pictures.contact import contact_alt, contact_data
+from segjury.report.figures.pictures.contact_surface import painted_vessel, seen_from
+from segjury.report.figures.pictures.contact_unrolling import RATERS, contacts
+from segjury.report.figures.pictures.images import CaseImages, to_lps
+from segjury.report.figures.pictures.mip import mip_data
+from segjury.report.figures.pictures.mip_projections import (
     AXIAL,
     CORONAL,
     SAGITTAL,
@@ -38,21 +45,19 @@ from segjury.figures.projections import (
     project,
     project_labels,
 )
-from segjury.figures.save import figure_bytes
-from segjury.figures.scene import Scene
-from segjury.figures.slices import Slice, choose_slice, contours, disputed
-from segjury.figures.style import SEQUENTIAL, method_colours
-from segjury.figures.telling_cases import TellingCase, telling_cases
-from segjury.figures.tiles import LABEL_COLOURS, PREDICTION_COLOUR, VESSEL_COLOURS
-from segjury.figures.unrolling import RATERS, contacts
-from segjury.figures.vessel_contact import contact_alt, contact_data
-from segjury.figures.vessel_surface import painted_vessel, seen_from
-from segjury.files import read_volume, write_volume
-from segjury.metrics.contact import contact_angle
-from segjury.phantoms import benchmark_writer
-from segjury.pictures import PICTURES, SHOWN, case_images, report_pictures
-from segjury.protocols import load_protocol
-from segjury.volume import IDENTITY, Volume
+from segjury.report.figures.pictures.mip_scene import Scene
+from segjury.report.figures.pictures.outcomes import LOOKS, Outcome, compared, fitted, painted
+from segjury.report.figures.pictures.probability_maps import (
+    HEAT,
+    most_disputed_label,
+    probability_data,
+)
+from segjury.report.figures.pictures.slices import case_panel, panel_data
+from segjury.report.figures.pictures.slicing import Slice, choose_slice, contours, disputed
+from segjury.report.figures.pictures.tiles import LABEL_COLOURS, PREDICTION_COLOUR, VESSEL_COLOURS
+from segjury.report.figures.saving.png import indexed_png
+from segjury.report.figures.saving.save import figure_bytes
+from segjury.report.pictures import PICTURES, SHOWN, case_images, report_pictures
 from tests.score_tables import ODD_NAMES, labelled
 
 SHAPE = (60, 50, 8)
@@ -871,7 +876,7 @@ def test_images_are_those_of_the_files(benchmark: Path) -> None:
 def test_a_prediction_that_cannot_be_used_is_left_out(
     benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segjury.pictures.MARGIN_MM", 0.0)
+    monkeypatch.setattr("segjury.report.pictures.MARGIN_MM", 0.0)
     protocol = load_protocol("curvas-pdacvi-2025")
     reference = benchmark / "reference"
     case = sorted(path.name for path in reference.iterdir() if path.is_dir())[0]

@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from segjury.errors import InputError
-from segjury.metrics import READINGS
-from segjury.protocols import load_protocol
-from segjury.ranking import (
+from segjury.analysis.ranking import (
     Ranking,
     Rules,
     cohorts,
@@ -18,7 +15,10 @@ from segjury.ranking import (
     notes,
     readings,
 )
-from segjury.table import read_scores
+from segjury.errors import InputError
+from segjury.metrics import READINGS
+from segjury.protocols import load_protocol
+from segjury.results.read import read_scores
 
 PUBLISHED = Path(__file__).parent / "published"
 

@@ -13,20 +13,20 @@ from scipy import stats
 from segjury import evaluate
 from segjury.analysis import Settings
 from segjury.analysis.ceiling import score_ceiling
+from segjury.analysis.ranking import Rules
+from segjury.analysis.study import Study
+from segjury.benchmark.phantoms import benchmark_writer
 from segjury.errors import InputError
-from segjury.figures import ceiling as ceiling_figure
-from segjury.figures.ceiling import ceiling
-from segjury.figures.rater_agreement import agreement_matrices
-from segjury.figures.rater_profiles import rater_profiles
-from segjury.figures.study import Study
-from segjury.phantoms import benchmark_writer
 from segjury.protocols import Protocol, load_protocol
-from segjury.ranking import Rules
 from segjury.raters import analyze_raters, write_raters
 from segjury.report import make_report
+from segjury.report.figures.raters import ceiling as ceiling_figure
+from segjury.report.figures.raters.ceiling import ceiling
+from segjury.report.figures.raters.pair_measures import agreement_matrices
+from segjury.report.figures.raters.profiles import rater_profiles
+from segjury.report.html import page
 from segjury.report.markdown import markdown
-from segjury.report.page import page
-from segjury.table import read_ceiling
+from segjury.results.read import read_ceiling
 from tests.commands import segjury
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 

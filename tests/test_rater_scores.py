@@ -6,14 +6,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm, rankdata, wasserstein_distance
 
-from segjury.analysis.raters import rater_scores
+from segjury.analysis.ranking import Ranking, Rules, leaderboard
+from segjury.analysis.redrawn_raters import rater_scores
 from segjury.analysis.sensitivity import sensitivity
 from segjury.analysis.stability import rater_stability
+from segjury.analysis.statistics.resampling import draws
 from segjury.metrics import crps
 from segjury.metrics.invasion import sample_distance, vi, vi_score
-from segjury.ranking import Ranking, Rules, leaderboard
-from segjury.statistics.resampling import draws
-from segjury.table import read_details, read_scores
+from segjury.results.read import read_details, read_scores
 from tests.benchmark_files import evaluate_files, golden_pdacvi, write_prediction, write_reference
 
 RATERS = ("rater 1", "rater 2", "rater 3", "rater 4")

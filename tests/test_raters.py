@@ -13,19 +13,22 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from segjury.case import ReferenceCase, Structure
+from segjury.arrays import nonzero_voxels
+from segjury.benchmark.case import ReferenceCase, Structure
+from segjury.benchmark.phantoms.fields import smooth_noise
+from segjury.benchmark.phantoms.raters import Rater, draw
+from segjury.benchmark.phantoms.shapes import annular_sector, cylinder, sphere
 from segjury.consensus import pack
 from segjury.errors import InputError
-from segjury.files import write_volume
+from segjury.images import write_volume
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
 from segjury.metrics import nsd
-from segjury.phantoms.analytic import annular_sector, cylinder, sphere
-from segjury.phantoms.fields import smooth_noise
-from segjury.phantoms.raters import Rater, draw
 from segjury.protocols import Protocol, load_protocol
 from segjury.raters import Settings, analyze_raters, write_raters
+from segjury.raters.case import measure_case
 from segjury.raters.displacement import Boundary, boundary_mm
 from segjury.raters.masks import without_rater
-from segjury.raters.measured import measure_case
 from segjury.raters.outliers import is_apart, outlier_tests
 from segjury.raters.profiles import mean_and_limits, profiles
 from segjury.raters.sentences import sentences
@@ -36,7 +39,6 @@ from segjury.raters.tables import (
     pair_table,
     split_table,
 )
-from segjury.volume import Grid, Volume, nonzero_voxels
 
 SHAPE = (38, 38, 26)
 SPACING = (1.0, 1.0, 1.5)

@@ -14,10 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import segjury.cli.ratings  # noqa: F401  (adds its command)
-from segjury.analysis.rating_table import apply_floor, check_floor, long_ratings, read_ratings
-from segjury.analysis.ratings import analyze_ratings, icc_words, sentences
 from segjury.cli.program import main
 from segjury.errors import InputError, MissingInputError
+from segjury.raters.ratings.ratings import analyze_ratings, icc_words, sentences
+from segjury.raters.ratings.table import apply_floor, check_floor, long_ratings, read_ratings
 
 STATISTICS = Path(__file__).parent / "golden" / "statistics"
 PINGOUIN = [

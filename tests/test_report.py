@@ -19,17 +19,17 @@ import pytest
 from matplotlib.figure import Figure
 
 from segjury.analysis import Settings, analyze
-from segjury.figures import Illustration
-from segjury.figures.catalogue import KINDS
-from segjury.figures.study import Study, completed
+from segjury.analysis.ranking import Ranking, Rules, leaderboard
+from segjury.analysis.study import Study, completed
 from segjury.metrics import METRICS
-from segjury.ranking import Ranking, Rules, leaderboard
 from segjury.report import Report, make_report, write_report
+from segjury.report.drawing import draw_all
+from segjury.report.figures import Illustration
+from segjury.report.figures.catalogue import KINDS
 from segjury.report.gaps import gaps
 from segjury.report.markdown import markdown
-from segjury.report.rendering import draw_all
 from segjury.report.summary import summary
-from segjury.table import read_scores
+from segjury.results.read import read_scores
 from tests.score_tables import ODD_NAMES, make_scores
 
 VOID = {"meta", "link", "img", "br", "path", "input"}

@@ -15,11 +15,11 @@ import pytest
 from matplotlib.figure import Figure
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from segjury.figures import Illustration
-from segjury.figures.study import Study
-from segjury.ranking import leaderboard
+from segjury.analysis.ranking import leaderboard
+from segjury.analysis.study import Study
 from segjury.report import Report, make_report, write_report
-from segjury.report.paper import browser as find_browser
+from segjury.report.figures import Illustration
+from segjury.report.pdf import browser as find_browser
 from tests.score_tables import ODD_NAMES, make_scores
 
 PROGRAM = find_browser()

@@ -11,21 +11,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from segjury.analysis.ranking import Ranking, Rules
+from segjury.analysis.study import Study, completed
 from segjury.errors import InputError
-from segjury.figures.catalogue import KINDS
-from segjury.figures.notation import decimals, number
-from segjury.figures.p_values import p_values_alt
-from segjury.figures.study import Study, completed
-from segjury.figures.style import wrapped
 from segjury.protocols import load_protocol
-from segjury.publish import illustrate, publish
-from segjury.ranking import Ranking, Rules
 from segjury.report import Report, make_report
 from segjury.report.content import content
+from segjury.report.figures.catalogue import KINDS
+from segjury.report.figures.drawing.style import wrapped
+from segjury.report.figures.notation import decimals, number
+from segjury.report.figures.tests.pvalues import p_values_alt
 from segjury.report.gaps import gaps
+from segjury.report.html import page
 from segjury.report.markdown import markdown
-from segjury.report.page import page
-from segjury.table import read_run, read_scores
+from segjury.report.publish import illustrate, publish
+from segjury.results.read import read_run, read_scores
 
 HOSTILE = "a\rb,\x07c\u202ed | <b>1</b>"
 

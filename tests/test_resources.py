@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from segjury.execution import resources
+from segjury.runtime import resources
 
 V2, V1 = "0::/job/step\n", "9:cpu:/other\n5:memory:/job/step\n"
 

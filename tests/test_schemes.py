@@ -12,9 +12,8 @@ from pydantic import ValidationError
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from segjury.analysis.placing import placings, split
-from segjury.errors import InputError
-from segjury.ranking import (
+from segjury.analysis.leaderboards import placings, split
+from segjury.analysis.ranking import (
     Panel,
     Ranking,
     Rules,
@@ -24,7 +23,8 @@ from segjury.ranking import (
     over_cases,
     standings,
 )
-from segjury.ranking.schemes import aggregated
+from segjury.analysis.ranking.schemes import aggregated
+from segjury.errors import InputError
 
 AGGREGATES = ("mean", "median", 0.0, 0.1, 0.25, 0.9, 1.0)
 TIES = ("average", "min", "max", "dense")
@@ -185,7 +185,7 @@ def test_the_least_value_without_any_case_is_undefined():
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("cells", [1, 20_000_000])
 def test_quantiles_are_numpys_also_in_parts(aggregate, cells, monkeypatch):
-    monkeypatch.setattr("segjury.ranking.schemes.CELLS_AT_ONCE", cells)
+    monkeypatch.setattr("segjury.analysis.ranking.schemes.CELLS_AT_ONCE", cells)
     rng = np.random.default_rng(3)
     scores = rng.standard_normal((13, 5))
     scores[4] = scores[7]

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
+from segjury.analysis.ranking import Ranking, Rules, leaderboard
+from segjury.analysis.ranking.consensus import kemeny
 from segjury.analysis.sensitivity import sensitivity
-from segjury.ranking import Ranking, Rules, leaderboard
-from segjury.ranking.consensus import kemeny
 
 METHODS = ("A", "B", "C", "D")
 METRICS = ("dsc", "crps", "vi")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from segjury.statistics.signatures import hard_cases, signatures
+from segjury.analysis.statistics.signatures import hard_cases, signatures
 
 SCORES = arrays(
     np.float64,

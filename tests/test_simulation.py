@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from segjury.benchmark.phantoms.mask_raters import Panel, part_of
+from segjury.benchmark.phantoms.simulation import simulate, write_raters
 from segjury.cli import app
 from segjury.errors import InputError
-from segjury.files import read_grid, read_volume, write_volume
-from segjury.phantoms.mask_raters import Panel, part_of
-from segjury.simulation import simulate, write_raters
-from segjury.volume import Grid, LabelMap, Marks, Volume
+from segjury.images import read_grid, read_volume, write_volume
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap, Marks
+from segjury.images.volume import Volume
 from tests.commands import segjury
 
 TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))

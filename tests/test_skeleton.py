@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-from segjury.metrics.skeleton import branch_count, centreline_length_mm, skeleton_graph
-from segjury.metrics.thinning import skeleton
-from segjury.volume import flat
+from segjury.arrays import flat
+from segjury.metrics.geometry.skeleton import branch_count, centreline_length_mm, skeleton_graph
+from segjury.metrics.geometry.thinning import skeleton
 from tests.tubes import bent_tube, blob, gudhi_numbers, masks, moves, tube
 
 UNIT = (1.0, 1.0, 1.0)

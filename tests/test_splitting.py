@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from segjury.benchmark.split import split
+from segjury.benchmark.split.balance import MEASURES, measures
+from segjury.benchmark.split.search import Task
+from segjury.benchmark.split.sizes import composition, part_sizes, random_parts
+from segjury.benchmark.split.tables import balance, markdown, table_one
+from segjury.benchmark.split.variables import MISSING, variables_of
 from segjury.errors import InputError
-from segjury.splitting import split
-from segjury.splitting.balance import MEASURES, measures
-from segjury.splitting.search import Task
-from segjury.splitting.sizes import composition, part_sizes, random_parts
-from segjury.splitting.tables import balance, markdown, table_one
-from segjury.splitting.variables import MISSING, variables_of
 from tests.commands import segjury
 
 PAPER = ["sex", "age_range", "manufacturer", "location", "volume_cm3"]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, kendalltau, nct, norm, rankdata, t
 
+from segjury.analysis.ranking import Panel, Ranking, standings
 from segjury.analysis.stability import case_stability, rank_distribution
-from segjury.ranking import Panel, Ranking, standings
-from segjury.statistics.resampling import draws, leave_one_out
+from segjury.analysis.statistics.resampling import draws, leave_one_out
 
 
 def panel_of(values, *, higher=True):
@@ -57,7 +57,7 @@ def test_draws_are_as_many_as_units_and_each_unit_is_as_likely():
 
 @pytest.mark.parametrize("cells", [1, 6, 100])
 def test_each_unit_is_left_out_once(cells, monkeypatch):
-    monkeypatch.setattr("segjury.statistics.resampling.CELLS_AT_ONCE", cells)
+    monkeypatch.setattr("segjury.analysis.statistics.resampling.CELLS_AT_ONCE", cells)
     counts = np.concatenate(list(leave_one_out(3)))
     assert counts.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.statistics.cliques import cliques, letters
+from segjury.analysis.statistics.cliques import cliques, letters
 
 
 @st.composite

@@ -17,7 +17,7 @@ from scikit_posthocs import posthoc_conover_friedman
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from segjury.statistics.tests import (
+from segjury.analysis.statistics.tests import (
     conover,
     friedman,
     holm,
@@ -25,7 +25,7 @@ from segjury.statistics.tests import (
     mean_ranks,
     smallest_p,
 )
-from segjury.statistics.wilcoxon import wilcoxon_pairs
+from segjury.analysis.statistics.wilcoxon import wilcoxon_pairs
 
 PUBLISHED = Path(__file__).parent / "published"
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from segjury.statistics import wilcoxon as module
-from segjury.statistics.effects import median_difference, rank_biserial
-from segjury.statistics.wilcoxon import doubled_ranks, wilcoxon, wilcoxon_pairs
+from segjury.analysis.statistics import wilcoxon as module
+from segjury.analysis.statistics.effects import median_difference, rank_biserial
+from segjury.analysis.statistics.wilcoxon import doubled_ranks, wilcoxon, wilcoxon_pairs
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 STEPS = arrays(np.int64, st.integers(1, 9), elements=st.integers(-4, 4))

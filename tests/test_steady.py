@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segjury.metrics import steady
+from segjury.metrics.geometry import steady
 
 
 @given(st.lists(st.floats(-700, 0), min_size=1))

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from segjury.arrays import nonzero_voxels
 from segjury.metrics import READINGS
 from segjury.metrics.surface import (
     ASSD,
@@ -37,7 +38,6 @@ from segjury.metrics.surface import (
     nsd_from_distances,
     surface_distances,
 )
-from segjury.volume import nonzero_voxels
 from tests.scenes import blob
 
 GOLDEN = Path(__file__).parent / "golden" / "surface"

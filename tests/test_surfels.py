@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from segjury.metrics import nearest, outline
-from segjury.metrics.nearest import Points, nearest_distances
-from segjury.metrics.outline import corner_patterns, edge_voxels
+from segjury.arrays import nonzero_voxels
+from segjury.metrics.geometry import nearest, outline
+from segjury.metrics.geometry.nearest import Points, nearest_distances
+from segjury.metrics.geometry.outline import corner_patterns, edge_voxels
+from segjury.metrics.geometry.surfels import CORNERS, surfel_areas_mm2
 from segjury.metrics.surface import mask_surface
-from segjury.metrics.surfels import CORNERS, surfel_areas_mm2
-from segjury.volume import nonzero_voxels
 
 # ---- surface elements -------------------------------------------------------------------------
 

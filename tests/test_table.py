@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from segjury.analysis.ranking import cohorts
 from segjury.errors import InputError
-from segjury.ranking import cohorts
-from segjury.table import (
+from segjury.results.read import (
     COLUMNS,
     DETAIL_COLUMNS,
     group_columns,

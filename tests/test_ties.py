@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.ties import settled, settled_differences, settled_pairs
+from segjury.rounding import settled, settled_differences, settled_pairs
 
 ordinary = st.floats(1e-9, 1e20) | st.floats(-1e20, -1e-9) | st.just(0.0)
 anything = st.floats(allow_nan=False, allow_infinity=False)

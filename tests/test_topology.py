@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from skimage.morphology import skeletonize
 
-from segjury.metrics.calibre import calibre_mm
-from segjury.metrics.thinning import skeleton_voxels
+from segjury.arrays import coordinates, nonzero_voxels
+from segjury.metrics.geometry.calibre import calibre_mm
+from segjury.metrics.geometry.thinning import skeleton_voxels
 from segjury.metrics.topology import (
     BettiNumbers,
     betti,
@@ -22,7 +23,6 @@ from segjury.metrics.topology import (
     radius_recall,
     small_recall,
 )
-from segjury.volume import coordinates, nonzero_voxels
 from tests.tubes import blob, gudhi_numbers, masks, moves, tube
 
 THINNINGS = ("lee", "topology-preserving")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-from segjury.vessels import fractal_dimension, morphometrics
+from segjury.metrics.geometry.morphometry import fractal_dimension, morphometrics
 from tests.tubes import bent_tube, tube
 
 UNIT = (1.0, 1.0, 1.0)

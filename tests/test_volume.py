@@ -5,20 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.errors import InputError
-from segjury.volume import (
-    Grid,
-    LabelMap,
-    Marks,
-    Volume,
+from segjury.arrays import (
     bounding_box,
     enclosing,
-    grid_differences,
     grow,
     intersection,
     nonzero_spans,
     nonzero_voxels,
 )
+from segjury.errors import InputError
+from segjury.images.grid import Grid, grid_differences
+from segjury.images.labels import LabelMap, Marks
+from segjury.images.volume import Volume
 
 GRID = Grid((4, 4, 4), (1.0, 1.0, 2.0))
 

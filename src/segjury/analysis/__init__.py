@@ -1,7 +1,7 @@
 """Everything that a table of scores says about its methods, and how sure it is."""
 
 from segjury.analysis.analysis import Analysis, ScoreAnalysis, Settings, analyze
-from segjury.analysis.placing import Placing, placings, split, sureness
+from segjury.analysis.leaderboards import Placing, placings, split, sureness
 
 __all__ = [
     "Analysis",

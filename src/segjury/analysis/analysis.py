@@ -9,26 +9,31 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from segjury.analysis.agreement import LabelAgreement, human_dsc, rater_agreement
-from segjury.analysis.pairs import ScoreTests, score_tests
-from segjury.analysis.placing import other_panels, split, unplaced
-from segjury.analysis.raters import rater_scores
+from segjury.analysis.leaderboards import other_panels, split, unplaced
+from segjury.analysis.ranking import Leaderboard, Panel, Rules, board
+from segjury.analysis.rater_agreement import LabelAgreement, human_dsc, rater_agreement
+from segjury.analysis.redrawn_raters import rater_scores
 from segjury.analysis.sensitivity import Sensitivity, sensitivity
 from segjury.analysis.stability import Stability, case_stability, rater_stability
-from segjury.errors import InputError
-from segjury.metrics import known_metric
-from segjury.ranking import Leaderboard, Panel, Rules, board
-from segjury.statistics.correlation import (
+from segjury.analysis.statistics.correlation import (
     Clusters,
     Correlations,
     Kind,
     clustered,
     correlations,
 )
-from segjury.statistics.failures import FailureTable, failure_table, paper_rules, parse_rule
-from segjury.statistics.intervals import MeanInterval, mean_interval, usual_method
-from segjury.statistics.signatures import HardCases, hard_cases, signatures
-from segjury.volume import Floats
+from segjury.analysis.statistics.failures import (
+    FailureTable,
+    failure_table,
+    paper_rules,
+    parse_rule,
+)
+from segjury.analysis.statistics.intervals import MeanInterval, mean_interval, usual_method
+from segjury.analysis.statistics.signatures import HardCases, hard_cases, signatures
+from segjury.analysis.tests import ScoreTests, score_tests
+from segjury.arrays import Floats
+from segjury.errors import InputError
+from segjury.metrics import known_metric
 
 CORRELATIONS: tuple[Kind, ...] = ("pearson", "spearman", "kendall")
 

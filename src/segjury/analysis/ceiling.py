@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from segjury.analysis.analysis import Settings
+from segjury.analysis.ranking.schemes import aggregated
+from segjury.analysis.statistics.intervals import mean_interval, usual_method
+from segjury.analysis.statistics.resampling import draws
+from segjury.arrays import Floats
 from segjury.protocols.ranking import Aggregate
-from segjury.ranking.schemes import aggregated
-from segjury.statistics.intervals import mean_interval, usual_method
-from segjury.statistics.resampling import draws
-from segjury.ties import settled
-from segjury.volume import Floats
+from segjury.rounding import settled
 
 Standing = Literal["better", "among", "worse"]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from segjury.analysis.analysis import Analysis
-from segjury.analysis.form import as_json, plain
-from segjury.analysis.placing import Placing, sureness
-from segjury.analysis.summary import summary
+from segjury.analysis.as_json import as_json, plain
+from segjury.analysis.leaderboards import Placing, sureness
+from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, parts, tables
 from segjury.latex import latex_table
-from segjury.table import write_csv
-from segjury.writing import write_text
+from segjury.results.read import write_csv
+from segjury.runtime.writing import write_text
 
 
 def write_placings(placings: Sequence[Placing], folder: Path) -> None:

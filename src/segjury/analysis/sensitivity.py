@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segjury.analysis.raters import RaterScores
+from segjury.analysis.ranking import Panel
+from segjury.analysis.ranking.consensus import Consensus, consensus, kendall_tau
+from segjury.analysis.ranking.schemes import places, standings
+from segjury.analysis.redrawn_raters import RaterScores
+from segjury.analysis.statistics.resampling import leave_one_out
+from segjury.arrays import Floats
 from segjury.errors import InputError
 from segjury.protocols.ranking import Ranking
-from segjury.ranking import Panel
-from segjury.ranking.consensus import Consensus, consensus, kendall_tau
-from segjury.ranking.schemes import places, standings
-from segjury.statistics.resampling import leave_one_out
-from segjury.volume import Floats
 
 COARSER_DIGITS = (3, 2)  # scores as papers print them
 

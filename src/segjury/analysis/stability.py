@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from segjury.analysis.raters import RaterScores
+from segjury.analysis.ranking import Panel
+from segjury.analysis.ranking.consensus import kendall_tau
+from segjury.analysis.ranking.schemes import places, ranked, standings
+from segjury.analysis.redrawn_raters import RaterScores
+from segjury.analysis.statistics.cliques import letters
+from segjury.analysis.statistics.resampling import draws
+from segjury.arrays import Floats, Ints
 from segjury.protocols.ranking import Ranking
-from segjury.ranking import Panel
-from segjury.ranking.consensus import kendall_tau
-from segjury.ranking.schemes import places, ranked, standings
-from segjury.statistics.cliques import letters
-from segjury.statistics.resampling import draws
-from segjury.ties import settled
-from segjury.volume import Floats, Ints
+from segjury.rounding import settled
 
 FEWEST_CASES = 6  # resamples of fewer cases look surer than they can be
 NORMAL_95 = 1.96  # the papers' interval: mean rank of the resamples +/- 1.96 of their SD

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from segjury.analysis.analysis import Analysis
-from segjury.analysis.pairs import Pair
 from segjury.analysis.stability import RankDistribution, Stability
-from segjury.volume import Floats
+from segjury.analysis.tests import Pair
+from segjury.arrays import Floats
 
 ALL = "all"  # the score of rows about the whole ranking, the part of rows about all cases
 Row = dict[str, Any]

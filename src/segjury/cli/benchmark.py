@@ -20,7 +20,7 @@ def protocols(
 
     Written to a file, it is a protocol file: a copy to change and use as your own.
     """
-    from segjury.console import plain_table, terminal
+    from segjury.cli.terminal import plain_table, terminal
     from segjury.protocols import builtin_names, load_protocol, protocol_text
 
     shown = terminal()
@@ -65,8 +65,8 @@ def phantom(
     force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
 ) -> None:
     """Write a synthetic benchmark with simulated raters and methods (needs no name)."""
-    from segjury.console import progress_bar
-    from segjury.phantoms import benchmark_writer
+    from segjury.benchmark.phantoms import benchmark_writer
+    from segjury.cli.terminal import progress_bar
 
     if not force and any((out / part).exists() for part in ("reference", "predictions")):
         raise InputError(f"{out} holds a benchmark", "Give another folder, or --force to overwrite")

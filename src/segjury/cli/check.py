@@ -12,7 +12,7 @@ from segjury.cli import options
 from segjury.cli.program import BAD_INPUT, app
 
 if TYPE_CHECKING:
-    from segjury.checking import Checked
+    from segjury.benchmark.check import Checked
 
 
 @app.command(
@@ -43,14 +43,14 @@ def check(
     An error keeps a prediction from being scored, or a case; a warning does not, but may be why a
     score is not what was hoped for. Without a reference, predictions are checked by themselves.
     """
-    from segjury import checking
-    from segjury.console import progress_bar
+    from segjury.benchmark import check
+    from segjury.cli.terminal import progress_bar
     from segjury.protocols import load_protocol
 
     form = load_protocol(protocol)
     with progress_bar() as progress:
         bar = progress.add_task("checking", total=None)
-        checked = checking.check(
+        checked = check.check(
             form,
             reference=reference,
             predictions=predictions,
@@ -67,7 +67,7 @@ def check(
 
 def _print(checked: Checked, *, as_json: bool) -> None:
     """The problems on standard output, and a summary on standard error."""
-    from segjury.console import answer, log
+    from segjury.cli.terminal import answer, log
 
     text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
     answer(text)

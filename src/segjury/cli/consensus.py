@@ -14,8 +14,8 @@ from segjury.cli.program import app
 from segjury.errors import InputError
 
 if TYPE_CHECKING:
-    from segjury.fusion import Fusion
-    from segjury.rater_masks import Raters
+    from segjury.consensus.fuse import Fusion
+    from segjury.consensus.mask_files import Raters
 
 
 @app.command(
@@ -57,15 +57,14 @@ def consensus(
     """
     import pandas as pd
 
-    from segjury import fusion
-    from segjury.consensus import Ties
-    from segjury.console import progress_bar
-    from segjury.files import suffix_of
-    from segjury.rater_masks import read_raters
-    from segjury.table import write_csv
-    from segjury.writing import write_text
+    from segjury.cli.terminal import progress_bar
+    from segjury.consensus import Ties, fuse
+    from segjury.consensus.mask_files import read_raters
+    from segjury.images import suffix_of
+    from segjury.results.read import write_csv
+    from segjury.runtime.writing import write_text
 
-    chosen: fusion.Method = options.choice("method", method, get_args(fusion.Method))
+    chosen: fuse.Method = options.choice("method", method, get_args(fuse.Method))
     tie_rule: Ties = options.choice("ties", ties, get_args(Ties))
     if soft and chosen not in ("staple", "mean"):
         raise InputError(f"{method} has no --soft", "Use --method mean for the share of the masks")
@@ -75,15 +74,15 @@ def consensus(
     with progress_bar() as progress:
         bar = progress.add_task("reading", total=len(masks))
         raters = read_raters(masks, label=label, progress=lambda _name: progress.advance(bar))
-    fused = fusion.fuse(raters, chosen, ties=tie_rule, alpha=alpha)
+    fused = fuse.fuse(raters, chosen, ties=tie_rule, alpha=alpha)
     for warning in (*raters.warnings, *fused.warnings):
         print(f"warning: {warning}", file=sys.stderr)
-    written = fusion.write_fusion(raters, fused, out, inputs=masks, soft=soft)
+    written = fuse.write_fusion(raters, fused, out, inputs=masks, soft=soft)
     _print(raters, fused)
     if performance is not None:
-        write_csv(pd.DataFrame(fusion.rows(raters, fused)), performance)
+        write_csv(pd.DataFrame(fuse.rows(raters, fused)), performance)
     if json is not None:
-        write_text(_json(fusion.summary(raters, fused)), json)
+        write_text(_json(fuse.summary(raters, fused)), json)
     for path in written:
         print(path)
 
@@ -98,13 +97,13 @@ def _print(raters: Raters, fused: Fusion) -> None:
     """The consensus in a line, and the table of raters."""
     from rich.text import Text
 
-    from segjury import fusion
-    from segjury.console import plain_table, say, terminal
+    from segjury.cli.terminal import plain_table, say, terminal
+    from segjury.consensus import fuse
 
-    rows = fusion.rows(raters, fused)
+    rows = fuse.rows(raters, fused)
     iterations = (fused.facts or {}).get("iterations")
     steps = f", {iterations} iterations" if iterations is not None else ""
-    volumes = fusion.volumes_mm3(raters, fused).items()
+    volumes = fuse.volumes_mm3(raters, fused).items()
     told = ", ".join(f"label {label} {volume:.6g} mm3" for label, volume in volumes)
     say(f"{fused.method} of {len(raters.names)} masks{steps}: {told}")
     table = plain_table(*(name.replace("_", " ") for name in rows[0]))

@@ -60,14 +60,20 @@ def split(
     The parts are compared with 1000 random splits of the same sizes. The result depends on the
     seed, not on the order of the lines.
     """
-    from segjury import splitting
-    from segjury.console import print_rows, say
-    from segjury.links import check_cases, check_empty, link_cases
-    from segjury.splitting.sizes import part_sizes
-    from segjury.splitting.split import COLUMN, part_names
-    from segjury.splitting.tables import COMPARED, balance, comparison_table, markdown, table_one
-    from segjury.table import read_table, write_csv
-    from segjury.writing import write_text
+    from segjury.benchmark import split
+    from segjury.benchmark.case_links import check_cases, check_empty, link_cases
+    from segjury.benchmark.split.sizes import part_sizes
+    from segjury.benchmark.split.split import COLUMN, part_names
+    from segjury.benchmark.split.tables import (
+        COMPARED,
+        balance,
+        comparison_table,
+        markdown,
+        table_one,
+    )
+    from segjury.cli.terminal import print_rows, say
+    from segjury.results.read import read_table, write_csv
+    from segjury.runtime.writing import write_text
 
     cases = read_table(table)
     if COLUMN in cases.columns:
@@ -83,7 +89,7 @@ def split(
     if folders is not None and to is not None:
         check_empty(to)
         check_cases(folders, list(cases[case]) if case in cases else [])
-    made = splitting.split(
+    made = split.split(
         cases,
         sizes=wanted,
         by=options.names(by) or [],
@@ -124,7 +130,7 @@ def _column_pairs(given: str) -> list[tuple[str, str]]:
 
 def _print_rules(wanted: bool) -> None:
     if wanted:
-        from segjury.curation.rules import default_text
+        from segjury.benchmark.curate.rules import default_text
 
         print(default_text(), end="")
         raise typer.Exit
@@ -156,28 +162,28 @@ def curate(
     A case is left out where a rater found nothing, a mask touches the border or the geometry is
     corrupt, or as the rules say. Nothing is moved or deleted.
     """
-    from segjury import curation
-    from segjury.console import print_rows, progress_bar, say
-    from segjury.folders import case_names, refuse_output_among_inputs
-    from segjury.links import check_empty, link_cases
+    from segjury.benchmark import curate
+    from segjury.benchmark.case_links import check_empty, link_cases
+    from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+    from segjury.cli.terminal import print_rows, progress_bar, say
     from segjury.protocols import load_protocol
 
     form = load_protocol(protocol)
-    asked = curation.load_rules(rules, form)
+    asked = curate.load_rules(rules, form)
     if link is not None:
         check_empty(link)
     refuse_output_among_inputs(out, reference)
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     with progress_bar() as progress:
         bar = progress.add_task("curating", total=len(case_names(reference)))
-        done = curation.curate(
+        done = curate.curate(
             form,
             asked,
             reference=reference,
             jobs=jobs,
             progress=lambda _case: progress.advance(bar),
         )
-    curation.write(done, out)
+    curate.write(done, out)
     if link is not None:
         link_cases(reference, done.names, link)
     rows = [[rule, str(first), str(every)] for rule, first, every in done.flow]

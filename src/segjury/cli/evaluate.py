@@ -13,7 +13,7 @@ from segjury.cli.program import BAD_INPUT, STOPS, TRY_AGAIN, Terminated, app, en
 from segjury.errors import InputError
 
 if TYPE_CHECKING:
-    from segjury.evaluation import Evaluation
+    from segjury.scoring.run import Evaluation
 
 
 @app.command(
@@ -60,12 +60,12 @@ def evaluate(
     could not be scored for a reason that may be gone: run the same command again; 130
     interrupted; 143 terminated.
     """
-    from segjury import evaluation as engine
-    from segjury.claim import claimed
-    from segjury.console import answer
-    from segjury.folders import case_names, refuse_output_among_inputs, unknown_cases
-    from segjury.names import doubtful
-    from segjury.watching import Log
+    from segjury.benchmark.folders import case_names, refuse_output_among_inputs, unknown_cases
+    from segjury.benchmark.names import doubtful
+    from segjury.cli.run_log import Log
+    from segjury.cli.terminal import answer
+    from segjury.runtime.lock import claimed
+    from segjury.scoring import run as engine
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:

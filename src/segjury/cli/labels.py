@@ -12,7 +12,7 @@ from segjury.cli import options
 from segjury.cli.masks import vessels
 
 if TYPE_CHECKING:
-    from segjury.labelling.labels import Label
+    from segjury.methods.vessel_labels.labels import Label
 
 
 @vessels.command(
@@ -56,9 +56,9 @@ def label(
     Frangi's filter, thresholds by multi-Otsu and hysteresis, as OMELETTE does. The other gammas'
     are label_gamma_GAMMA.nii.gz; label.json has all parameters, thresholds and counts.
     """
-    from segjury.console import progress_bar, say
-    from segjury.labelling.frangi import Derivatives
-    from segjury.labelling.labels import Choices, Unit, label_image
+    from segjury.cli.terminal import progress_bar, say
+    from segjury.methods.vessel_labels.frangi import Derivatives
+    from segjury.methods.vessel_labels.labels import Choices, Unit, label_image
 
     choices = Choices(
         gammas=options.numbers("gamma", gamma),
@@ -92,7 +92,7 @@ def label(
 
 
 def _print(labels: list[Label]) -> None:
-    from segjury.console import plain_table, terminal
+    from segjury.cli.terminal import plain_table, terminal
 
     table = plain_table("mask", "gamma", "scales in mm", "low", "high", "voxels")
     for made in labels:

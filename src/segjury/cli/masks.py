@@ -41,8 +41,8 @@ def ensemble(
     method's wins. Probability maps are averaged.
     """
     from segjury.cli.scores import rank
-    from segjury.console import progress_bar
-    from segjury.ensembles import Voting, score_ensemble
+    from segjury.cli.terminal import progress_bar
+    from segjury.methods.ensembles import Voting, score_ensemble
 
     voting: Voting = options.choice("method", method, get_args(Voting))
     with progress_bar() as progress:
@@ -82,10 +82,10 @@ def measure(
     Everything is measured along the centreline, in mm: also tortuosity and fractal dimension. The
     tables have one line per mask, per branch, and per voxel of the centreline.
     """
-    from segjury.console import plain_table, progress_bar, say, terminal
-    from segjury.files import read_mask
-    from segjury.table import write_csv
-    from segjury.vessels import morphometrics_from_voxels, tables
+    from segjury.cli.terminal import plain_table, progress_bar, say, terminal
+    from segjury.images import read_mask
+    from segjury.metrics.geometry.morphometry import morphometrics_from_voxels, tables
+    from segjury.results.read import write_csv
 
     found = {}
     with progress_bar() as progress:

@@ -128,6 +128,6 @@ def ending(error: BaseException) -> tuple[str, int]:
 
 def fail(error: str) -> None:
     """Say what is wrong, on one line whatever a name is."""
-    from segjury.console import log
+    from segjury.cli.terminal import log
 
     log(f"error: {' '.join(error.split())}")

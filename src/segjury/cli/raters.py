@@ -39,10 +39,10 @@ def raters(
     The ceiling is what each rater's own mask would score as a method, judged against the other
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
-    from segjury.console import progress_bar
-    from segjury.folders import case_names, refuse_output_among_inputs
-    from segjury.publish import write_rater_figures
+    from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+    from segjury.cli.terminal import progress_bar
     from segjury.raters import Settings, analyze_raters, write_raters
+    from segjury.report.publish import write_rater_figures
 
     refuse_output_among_inputs(out, reference)
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
@@ -73,7 +73,7 @@ def raters(
 
 def _print(study: RaterStudy) -> None:
     """Sentences, then the Dice of every two raters, and with every consensus."""
-    from segjury.console import print_matrix, say
+    from segjury.cli.terminal import print_matrix, say
     from segjury.raters.sentences import sentences
     from segjury.raters.tables import square
 

@@ -14,7 +14,7 @@ from segjury.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from segjury.analysis.ratings import RatingAgreement
+    from segjury.raters.ratings.ratings import RatingAgreement
 
 
 @app.command(
@@ -70,12 +70,13 @@ def ratings(
     """
     from dataclasses import replace
 
-    from segjury.analysis import rating_table
-    from segjury.analysis.rating_files import write_ratings
-    from segjury.analysis.ratings import analyze_ratings
-    from segjury.console import say
+    from segjury.cli.terminal import say
+    from segjury.raters.ratings.files import write_ratings
+    from segjury.raters.ratings.ratings import analyze_ratings
+    from segjury.raters.ratings.table import apply_floor as floored
+    from segjury.raters.ratings.table import check_floor, read_ratings
 
-    given = rating_table.read_ratings(
+    given = read_ratings(
         table,
         columns=options.pairs("columns", columns),
         raters=[name.strip() for name in options.names(raters) or ()],
@@ -85,10 +86,10 @@ def ratings(
         raise InputError("--apply-floor is given without --floor", "Say --floor Q1=Q2")
     for forced, by_question in _floor(floor):
         if apply_floor:
-            given, note = rating_table.apply_floor(given, forced, by_question)
+            given, note = floored(given, forced, by_question)
             notes.append(note)
         else:
-            rating_table.check_floor(given, forced, by_question)
+            check_floor(given, forced, by_question)
     found = analyze_ratings(
         given,
         questions=question or (),
@@ -120,8 +121,8 @@ def _print(agreement: RatingAgreement) -> None:
     """Sentences, then tables: agreement, raters, methods."""
     from rich.text import Text
 
-    from segjury.analysis.ratings import sentences
-    from segjury.console import plain_table, say, terminal
+    from segjury.cli.terminal import plain_table, say, terminal
+    from segjury.raters.ratings.ratings import sentences
 
     level = f"{agreement.icc.level:.0%} interval"
     say(

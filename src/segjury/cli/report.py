@@ -69,9 +69,9 @@ def report(
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
-    from segjury.console import drawing_bar
-    from segjury.execution import default_jobs
-    from segjury.publish import publish
+    from segjury.cli.terminal import drawing_bar
+    from segjury.report.publish import publish
+    from segjury.runtime import default_jobs
 
     chosen = _format(out, form)
     kinds = _kinds(figures)
@@ -137,8 +137,8 @@ def figure(
     raters: RatersOption = None,
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
-    from segjury.console import print_kinds, terminal
-    from segjury.publish import FIGURE_FORMATS, illustrate, known_kinds, write_illustration
+    from segjury.cli.terminal import print_kinds, terminal
+    from segjury.report.publish import FIGURE_FORMATS, illustrate, known_kinds, write_illustration
 
     if name == "list":
         print_kinds(known_kinds())
@@ -195,7 +195,7 @@ def _format(out: Path, form: str) -> Any:
 
 def _kinds(figures: str) -> list[str] | None:
     """Kinds of figures asked for; None for all."""
-    from segjury.figures.catalogue import KINDS
+    from segjury.report.figures.catalogue import KINDS
 
     if figures.strip() == NO_FIGURES:
         return []

@@ -44,8 +44,8 @@ def rank(
     """
     from segjury.analysis import placings
     from segjury.analysis.files import write_placings
-    from segjury.console import say, terminal
-    from segjury.standings import print_placing
+    from segjury.cli.print_tables import print_placing
+    from segjury.cli.terminal import say, terminal
 
     table = table_of(scores, columns, matrix, cohort)
     rules = rules_of(
@@ -112,9 +112,9 @@ def analyze(
     """
     from segjury import analysis
     from segjury.analysis.files import write_analysis
-    from segjury.console import say, terminal
-    from segjury.standings import print_analysis
-    from segjury.table import read_cases, read_details
+    from segjury.cli.print_tables import print_analysis
+    from segjury.cli.terminal import say, terminal
+    from segjury.results.read import read_cases, read_details
 
     table = table_of(scores, columns, matrix, cohort)
     rules = rules_of(

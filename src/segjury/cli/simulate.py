@@ -49,9 +49,9 @@ def simulate(
 
     How far they stray is chosen such that they disagree as much as is wanted.
     """
-    from segjury.console import plain_table, progress_bar, say, terminal
-    from segjury.phantoms.mask_raters import Panel
-    from segjury.simulation import REACHED, facts, write_raters
+    from segjury.benchmark.phantoms.mask_raters import Panel
+    from segjury.benchmark.phantoms.simulation import REACHED, facts, write_raters
+    from segjury.cli.terminal import plain_table, progress_bar, say, terminal
 
     panel = Panel(
         _each("bias", bias, raters),

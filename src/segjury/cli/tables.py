@@ -11,14 +11,14 @@ from segjury.cli import options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from segjury.figures.study import Study
-    from segjury.ranking import Rules
+    from segjury.analysis.ranking import Rules
+    from segjury.analysis.study import Study
 
 
 def table_of(scores: Path, columns: str, matrix: str | None, cohort: str | None) -> pd.DataFrame:
     """The rows of a table that were asked for."""
-    from segjury.ranking import in_cohort
-    from segjury.table import read_cases, read_scores
+    from segjury.analysis.ranking import in_cohort
+    from segjury.results.read import read_cases, read_scores
 
     table = read_scores(scores, columns=options.pairs("columns", columns), matrix=matrix)
     return in_cohort(table, cohort, read_cases(scores) if cohort else None)
@@ -30,8 +30,8 @@ def rules_of(
     """The run's rules with what was asked for instead."""
     from dataclasses import replace
 
-    from segjury.ranking import Rules, doubtful_directions
-    from segjury.table import read_run
+    from segjury.analysis.ranking import Rules, doubtful_directions
+    from segjury.results.read import read_run
 
     usual = Rules.of_run(read_run(scores))
     present = [str(name) for name in table["metric"].unique()]
@@ -65,8 +65,8 @@ def study_from(
 ) -> Study:
     """A table with the rules of its ranking and what a run wrote beside it."""
     from segjury.analysis import Settings
-    from segjury.figures.study import Study, completed
-    from segjury.table import read_calibration, read_cases, read_ceiling, read_details
+    from segjury.analysis.study import Study, completed
+    from segjury.results.read import read_calibration, read_cases, read_ceiling, read_details
 
     table = table_of(scores, columns, matrix, None)
     return Study(

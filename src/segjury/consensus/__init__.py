@@ -1,6 +1,5 @@
 """What several raters say together: packed patterns, and every consensus as a function of them."""
 
-from segjury.consensus.estimation import MultiLabelStaple, Staple, multilabel_staple, staple
 from segjury.consensus.patterns import (
     MAX_PATTERNS,
     Patterns,
@@ -13,7 +12,8 @@ from segjury.consensus.patterns import (
     seen_patterns,
 )
 from segjury.consensus.performance import Performance, performance
-from segjury.consensus.selection import Simple, simple
+from segjury.consensus.simple import Simple, simple
+from segjury.consensus.staple import MultiLabelStaple, Staple, multilabel_staple, staple
 from segjury.consensus.votes import (
     Region,
     Ties,

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.volume import Marks, Span, flat, nonzero_spans
+from segjury.arrays import Span, flat, nonzero_spans
+from segjury.images.labels import Marks
 
 MAX_PATTERNS = 2**16
 LABEL_BITS = 32  # of a number that holds a pattern and a label

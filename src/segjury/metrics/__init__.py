@@ -5,7 +5,11 @@ from segjury.metrics.calibration import ECE, MR_ECE, ece, mr_ece
 from segjury.metrics.contact import CONTACT_ANGLE, contact_angle
 from segjury.metrics.distances import AHD, BAVD, ahd, bavd
 from segjury.metrics.efficiency import MEMORY_GB_S, TIME_S, memory_gb_s
-from segjury.metrics.information import (
+from segjury.metrics.invasion import VI, vi
+from segjury.metrics.metric import READINGS, Metric, Reading
+from segjury.metrics.moments import MAHALANOBIS, mahalanobis
+from segjury.metrics.overlap import DSC, THR_DSC, THRESHOLDS, dsc, thr_dsc
+from segjury.metrics.partitions import (
     PARTITION_MEASURES,
     adjusted_rand,
     gce,
@@ -15,10 +19,6 @@ from segjury.metrics.information import (
     rand,
     voi,
 )
-from segjury.metrics.invasion import VI, vi
-from segjury.metrics.metric import READINGS, Metric, Reading
-from segjury.metrics.moments import MAHALANOBIS, mahalanobis
-from segjury.metrics.overlap import DSC, THR_DSC, THRESHOLDS, dsc, thr_dsc
 from segjury.metrics.ratios import (
     RATIOS,
     accuracy,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from segjury.arrays import flat
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
-from segjury.volume import flat
 
 CONFIDENCE = Metric(
     name="confidence",

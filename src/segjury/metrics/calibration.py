@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from segjury.arrays import LONGEST_SPAN, Box, Span, bounding_box, flat
 from segjury.consensus import pack
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
-from segjury.volume import LONGEST_SPAN, Box, Span, bounding_box, flat
 
 BINS = 50
 PADDING_VOXELS = 20

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from segjury.arrays import Bools, Floats, Ints, Triple, flat, nonzero_voxels
 from segjury.errors import InputError
-from segjury.metrics.centreline import centrelines
+from segjury.metrics.geometry.centreline import centrelines
+from segjury.metrics.geometry.rays import STEPS_PER_VOXEL, Rays, march, rays_across
 from segjury.metrics.metric import Metric
-from segjury.metrics.rays import STEPS_PER_VOXEL, Rays, march, rays_across
-from segjury.volume import Bools, Floats, Ints, Triple, flat, nonzero_voxels
 
 Extent = Literal["total", "arc"]
 ContactClass = Literal["none", "abutment", "encasement"]

@@ -16,10 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from segjury.arrays import Ints, Shape, Triple
+from segjury.metrics.geometry.nearest import Points, check_spacing, contained, nearest_distances
+from segjury.metrics.geometry.outline import edge_voxels, flat_masks
 from segjury.metrics.metric import Metric
-from segjury.metrics.nearest import Points, check_spacing, contained, nearest_distances
-from segjury.metrics.outline import edge_voxels, flat_masks
-from segjury.volume import Ints, Shape, Triple
 
 VOXEL_UNITS: Triple = (1.0, 1.0, 1.0)
 AT_ONCE = 1 << 25  # voxels, so that a mask that is nearly full needs little memory

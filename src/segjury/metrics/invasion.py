@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics import steady
+from segjury.arrays import bounding_box, grow, nonzero_voxels
+from segjury.metrics.geometry import steady
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 from segjury.metrics.overlap import THRESHOLDS, threshold_levels
-from segjury.volume import bounding_box, grow, nonzero_voxels
 
 FULL_CIRCLE = 360.0
 GRID = np.linspace(0.0, FULL_CIRCLE, 1000)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from segjury.arrays import LONGEST_SPAN, flat
 from segjury.metrics.metric import Metric
-from segjury.volume import LONGEST_SPAN, flat
 
 Exact = NDArray[Any]  # of Fractions
 

@@ -20,11 +20,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from segjury.arrays import Floats, Ints, Shape, Triple
+from segjury.metrics.geometry.nearest import Points, check_spacing, nearest_distances
+from segjury.metrics.geometry.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
+from segjury.metrics.geometry.surfels import surfel_areas_mm2
 from segjury.metrics.metric import Metric
-from segjury.metrics.nearest import Points, check_spacing, nearest_distances
-from segjury.metrics.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
-from segjury.metrics.surfels import surfel_areas_mm2
-from segjury.volume import Floats, Ints, Shape, Triple
 
 Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]

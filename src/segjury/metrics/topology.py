@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.metrics.calibre import calibre_mm
+from segjury.arrays import LONGEST_SPAN, Ints, Shape
+from segjury.metrics.geometry.calibre import calibre_mm
+from segjury.metrics.geometry.nearest import contained
+from segjury.metrics.geometry.neighbourhood import padded, voxels_of
+from segjury.metrics.geometry.outline import flat_masks
+from segjury.metrics.geometry.thinning import Thinning, skeleton_voxels, thin_voxels
 from segjury.metrics.metric import Metric
-from segjury.metrics.nearest import contained
-from segjury.metrics.neighbourhood import padded, voxels_of
-from segjury.metrics.outline import flat_masks
-from segjury.metrics.thinning import Thinning, skeleton_voxels, thin_voxels
-from segjury.volume import LONGEST_SPAN, Ints, Shape
 
 CALIBRES = ("1-2 voxels", "3-4 voxels", "5 voxels and more")
 CALIBRE_LIMITS = (2.5, 4.5)  # of the diameter in voxels, between the classes

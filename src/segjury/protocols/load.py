@@ -6,9 +6,9 @@ from importlib import resources
 from pathlib import Path
 
 from segjury.errors import InputError
-from segjury.protocols.explaining import Form, toml_text
-from segjury.protocols.metric_use import METRIC_USES
+from segjury.protocols.options import METRIC_USES
 from segjury.protocols.protocol import Protocol
+from segjury.protocols.toml_file import Form, toml_text
 
 FORM = Form(Protocol, METRIC_USES, "name", "metric", "See `segjury protocols NAME` for the form")
 

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
 from segjury.metrics import Reading
-from segjury.protocols.metric_use import MetricUse, Part
+from segjury.protocols.options import MetricUse, Part
 from segjury.protocols.ranking import Ranking
 
 Severity = Literal["error", "warn", "ignore"]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from segjury.protocols.metric_use import Part
+from segjury.protocols.options import Part
 
 Scheme = Literal[
     "mean-of-metric-ranks", "aggregate-then-rank", "rank-then-aggregate", "test-then-rank"

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segjury.case import PredictedCase, ReferenceCase
-from segjury.judging import score
+from segjury.arrays import flat
+from segjury.benchmark.case import PredictedCase, ReferenceCase
+from segjury.images.labels import Marks
+from segjury.images.volume import Volume
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
 from segjury.raters.masks import rater_name
-from segjury.store import Result
-from segjury.volume import Marks, Volume, flat
+from segjury.scoring.score import score
+from segjury.scoring.store import Result
 
 
 @dataclass(frozen=True)

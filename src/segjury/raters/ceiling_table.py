@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from segjury.analysis.ranking import over_cases
 from segjury.protocols.ranking import Aggregate
-from segjury.ranking import over_cases
 
 COLUMNS = ("reading", "metric", "structure", "unit", "cases", "raters", "mean", "lowest", "highest")
 

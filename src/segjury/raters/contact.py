@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from segjury.case import ReferenceCase, Structure
+from segjury.arrays import Floats
+from segjury.benchmark.case import ReferenceCase, Structure
 from segjury.raters.masks import Mask, packed
 from segjury.raters.pairs import PairRow, pair_row, pairs
-from segjury.volume import Floats
 
 Way = Literal["anatomical", "slice-wise"]
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segjury.metrics.nearest import contained
-from segjury.metrics.outline import corner_grid, corner_patterns
-from segjury.metrics.surfels import surfel_areas_mm2
-from segjury.volume import Floats, Grid, Ints, coordinates
+from segjury.arrays import Floats, Ints, coordinates
+from segjury.images.grid import Grid
+from segjury.metrics.geometry.nearest import contained
+from segjury.metrics.geometry.outline import corner_grid, corner_patterns
+from segjury.metrics.geometry.surfels import surfel_areas_mm2
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree

@@ -11,8 +11,8 @@ import pandas as pd
 
 from segjury.raters.sentences import sentences
 from segjury.raters.study import RaterStudy
-from segjury.table import write_csv
-from segjury.writing import write_text
+from segjury.results.read import write_csv
+from segjury.runtime.writing import write_text
 
 TABLES = (
     "pairs",

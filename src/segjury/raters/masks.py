@@ -10,11 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.case import Consensus, ReferenceCase
+from segjury.arrays import Bools, Box, Ints, coordinates
+from segjury.benchmark.case import Consensus, ReferenceCase
 from segjury.consensus import RaterPatterns, intersection, majority, staple, union
+from segjury.images.grid import Grid
 from segjury.metrics.surface import Surface, mask_surface
 from segjury.raters.displacement import Boundary
-from segjury.volume import Bools, Box, Grid, Ints, coordinates
 
 Of = Literal["", "all", "others"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segjury.statistics.tests import holm, smallest_p
-from segjury.statistics.wilcoxon import signed_rank_tests
-from segjury.ties import settled_differences
-from segjury.volume import Bools, Floats
+from segjury.analysis.statistics.tests import holm, smallest_p
+from segjury.analysis.statistics.wilcoxon import signed_rank_tests
+from segjury.arrays import Bools, Floats
+from segjury.rounding import settled_differences
 
 APART = 0.1  # a rater whose Dice with every other is lower marked something else
 TOGETHER = 0.3  # if the others agree so far; below, nobody can say who is apart

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from segjury.analysis.statistics.intervals import mean_interval, usual_method
+from segjury.analysis.statistics.tests import holm
+from segjury.analysis.statistics.wilcoxon import wilcoxon
+from segjury.arrays import Floats
 from segjury.raters.outliers import OutlierTests, outlier_tests
-from segjury.statistics.intervals import mean_interval, usual_method
-from segjury.statistics.tests import holm
-from segjury.statistics.wilcoxon import wilcoxon
-from segjury.ties import settled
-from segjury.volume import Floats
+from segjury.rounding import settled
 
 BOUNDS = {"dice": (0.0, 1.0), "sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0)}
 BIASES = ("volume_bias_percent", "boundary_bias_mm")

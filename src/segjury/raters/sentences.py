@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
+from segjury.analysis.statistics.tests import smallest_p
 from segjury.metrics import READINGS
 from segjury.protocols.protocol import WHOLE
 from segjury.raters.profiles import BIASES
 from segjury.raters.study import RaterStudy
 from segjury.raters.tables import cohort_cases
-from segjury.statistics.tests import smallest_p
 
 MOST_NAMED = 8
 ONE_RATER = (

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from segjury import execution
-from segjury.case_table import case_table
+from segjury import runtime
+from segjury.benchmark.case_table import case_table
+from segjury.benchmark.folders import case_names, refuse_wrong_folders
+from segjury.benchmark.loading import load_reference
 from segjury.errors import InputError
-from segjury.folders import case_names, refuse_wrong_folders
-from segjury.judging import blameless, no_gain_by_absence
-from segjury.loading import load_reference
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol
 from segjury.raters import tables
+from segjury.raters.case import CaseRaters, measure_case
 from segjury.raters.ceiling_table import ceiling_summary
-from segjury.raters.measured import CaseRaters, measure_case
 from segjury.raters.outliers import OutlierTests
 from segjury.raters.profiles import USUAL, Settings, profiles
-from segjury.store import Result
-from segjury.tabulation import case_cohorts, score_table
+from segjury.scoring.score import blameless, no_gain_by_absence
+from segjury.scoring.store import Result
+from segjury.scoring.tables import case_cohorts, score_table
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ def analyze_raters(
     refuse_wrong_folders(form, folder, names, None, ())
     known = case_table(form, folder, names, Path(cases) if cases else None)
     tasks = [_Task(form, folder / name, name, tuple(readings)) for name in names]
-    workers = execution.default_jobs(len(tasks)) if jobs is None else jobs
+    workers = runtime.default_jobs(len(tasks)) if jobs is None else jobs
     found: dict[str, CaseRaters | str] = {}
-    for task, result in execution.run(_measured, tasks, jobs=workers):
+    for task, result in runtime.run(_measured, tasks, jobs=workers):
         found[task.case] = result
         progress(task.case)
     measured = [each for name in names if isinstance(each := found[name], CaseRaters)]

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from segjury.protocols.protocol import WHOLE
+from segjury.raters.case import CaseRaters, LabelRow, RaterRow
 from segjury.raters.contact import ContactRow
-from segjury.raters.measured import CaseRaters, LabelRow, RaterRow
 from segjury.raters.outliers import is_apart
 from segjury.raters.pairs import PairRow
 

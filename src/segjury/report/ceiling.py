@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from segjury.analysis.ceiling import MethodBesideRaters, ScoreCeiling, Standing
-from segjury.figures.columns import Column
-from segjury.figures.notation import number, plural
-from segjury.figures.study import Study
-from segjury.figures.style import plain
+from segjury.analysis.columns import Column
+from segjury.analysis.study import Study
 from segjury.protocols.ranking import in_words
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.notation import number, plural
 
 STANDINGS: tuple[Standing, ...] = ("better", "worse")
 WORDS: dict[Standing, str] = {

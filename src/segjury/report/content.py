@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import pandas as pd
 
 from segjury.analysis import Placing, split
-from segjury.analysis.placing import placing
-from segjury.analysis.summary import on_choices, on_hard_cases, on_raters, on_sureness, on_tests
+from segjury.analysis.columns import Column
+from segjury.analysis.leaderboards import placing
+from segjury.analysis.ranking import Rules, cohorts, notes
+from segjury.analysis.sentences import on_choices, on_hard_cases, on_raters, on_sureness, on_tests
+from segjury.analysis.study import Study
 from segjury.errors import InputError
-from segjury.figures.columns import Column
-from segjury.figures.notation import plural
-from segjury.figures.study import Study
-from segjury.figures.style import plain
 from segjury.protocols.ranking import in_words
-from segjury.ranking import Rules, cohorts, notes
 from segjury.report.ceiling import CeilingTable, ceiling_table, on_ceiling
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.notation import plural
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Breakdown, Comparison, board, breakdowns, comparison
-from segjury.table import group_columns
+from segjury.results.read import group_columns
 
 ALL_CASES = "all cases"
 MOST_PARTS = 8  # values of a column for each of which there is a leaderboard

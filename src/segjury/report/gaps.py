@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from segjury.figures.notation import metric_title
-from segjury.figures.style import plain
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.notation import metric_title
 
 LISTED = 200
 EVERYONE = "all methods"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from segjury.figures.style import plain
 from segjury.markdown import escaped, markdown_table
 from segjury.report.ceiling import CeilingTable
 from segjury.report.content import facts
+from segjury.report.figures.drawing.style import plain
 from segjury.report.gaps import LISTED
 from segjury.report.tables import Board, Breakdown
 

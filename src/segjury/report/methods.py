@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from segjury.analysis.stability import FEWEST_CASES
-from segjury.figures.study import Study
-from segjury.figures.style import plain
+from segjury.analysis.study import Study
 from segjury.protocols.ranking import Ranking, in_words
-from segjury.report.protocol import Protocol, Provenance
+from segjury.report.figures.drawing.style import plain
+from segjury.report.provenance import Protocol, Provenance
 from segjury.report.summary import count
 
 RANKING = "Ranking"

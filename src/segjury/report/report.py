@@ -8,15 +8,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from segjury.figures.illustration import Illustration
-from segjury.figures.save import FORMATS, Format, write_whole
-from segjury.figures.study import Scores, study_of
-from segjury.figures.style import plain
+from segjury.analysis.study import Scores, study_of
 from segjury.report.content import Content, content
+from segjury.report.drawing import Drawn, draw_all
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.illustration import Illustration
+from segjury.report.figures.saving.save import FORMATS, Format, write_whole
 from segjury.report.methods import RANKING, Paragraph, citation, methods_section
-from segjury.report.protocol import Definition, Protocol, Provenance, definitions, protocol
-from segjury.report.protocol import provenance as provenance_of
-from segjury.report.rendering import Drawn, draw_all
+from segjury.report.provenance import Definition, Protocol, Provenance, definitions, protocol
+from segjury.report.provenance import provenance as provenance_of
 
 ReportFormat = Literal["html", "pdf", "markdown"]
 FIGURES = "figures"  # the folder beside the report
@@ -94,9 +94,9 @@ def write_report(report: Report, out: Path, form: ReportFormat = "html") -> Writ
 
     The same input gives the same bytes, but for a PDF that a browser prints.
     """
+    from segjury.report.html import page
     from segjury.report.markdown import markdown
-    from segjury.report.page import page
-    from segjury.report.paper import write_pdf
+    from segjury.report.pdf import write_pdf
 
     out.parent.mkdir(parents=True, exist_ok=True)
     figures = _write_figures(report.drawn, out.parent / FIGURES)

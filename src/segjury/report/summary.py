@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from segjury.figures.notation import number
-from segjury.figures.style import plain
-from segjury.ranking import Leaderboard
+from segjury.analysis.ranking import Leaderboard
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.notation import number
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 

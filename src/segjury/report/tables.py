@@ -10,12 +10,12 @@ from itertools import groupby
 import pandas as pd
 
 from segjury.analysis import Placing, sureness
-from segjury.figures.columns import Column, column, columns
-from segjury.figures.notation import number as write_number
-from segjury.figures.notation import rank as write_rank
-from segjury.figures.style import plain
+from segjury.analysis.columns import Column, column, columns
+from segjury.analysis.ranking import Leaderboard, over_cases
 from segjury.protocols.ranking import Aggregate, in_words
-from segjury.ranking import Leaderboard, over_cases
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.notation import number as write_number
+from segjury.report.figures.notation import rank as write_rank
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,1 @@
-"""From a comparison of prediction and reference to scores: one short function per metric."""
-
-from segjury.scoring.measured import Measured, Part
-from segjury.scoring.scores import Score, score, structures_of, worst_value
-
-__all__ = ["Measured", "Part", "Score", "score", "structures_of", "worst_value"]
+"""A prediction beside a reference becomes rows: of one case, and of a whole run."""

@@ -1,0 +1,109 @@
+"""The rules of a ranking: what a protocol says, and what was asked for instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from segjury.analysis.ranking.leaderboard import Leaderboard, board
+from segjury.analysis.ranking.panel import Panel, panel
+from segjury.analysis.ranking.selection import directions, readings, selected
+from segjury.metrics import READINGS
+from segjury.metrics.metric import Direction
+from segjury.protocols import Protocol
+from segjury.protocols.protocol import Cohort
+from segjury.protocols.ranking import Ranking
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which scores are ranked, and how.
+
+    `metrics` are those that count, whatever the reading; where they are not given, the protocol's
+    `by_reading` decide; else all count that declare themselves ranked. `directions` add to what
+    metrics declare. `remarks` say, per reading, how metrics were measured. `cohorts` are what the
+    protocol calls subsets of the cases.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    by_reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    directions: Mapping[str, Direction] | None = None
+    ranking: Ranking = field(default_factory=Ranking)
+    remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cohorts: tuple[Cohort, ...] = ()
+
+    def leaderboard(
+        self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
+    ) -> Leaderboard:
+        """The leaderboard of a table under these rules."""
+        return board(self.panel(scores, reading=reading, cohort=cohort), self.ranking)
+
+    def panel(
+        self,
+        scores: pd.DataFrame,
+        *,
+        reading: str | None = None,
+        cohort: str | None = None,
+        methods: Collection[str] = (),
+    ) -> Panel:
+        """The scores that these rules rank; `methods` even where the table has none of theirs."""
+        reading = reading or readings(scores)[0]
+        table = selected(scores, reading=reading, cohort=cohort, metrics=self.counted(reading))
+        known = directions(table, self.directions or {})
+        return panel(table, known, self.ranking.missing, methods)
+
+    def counted(self, reading: str) -> tuple[str, ...] | None:
+        """The metrics that count in a reading, if anybody says."""
+        return self.metrics or self.by_reading.get(reading)
+
+    def other_readings(self, scores: pd.DataFrame, shown: Leaderboard) -> list[str]:
+        """The other readings that can be ranked: by the protocol's metrics, or by those shown."""
+        return [
+            name
+            for name in readings(scores)
+            if name != shown.reading
+            and set(self.counted(name) or shown.metrics)
+            <= set(scores[scores["reading"] == name]["metric"].unique())
+        ]
+
+    @classmethod
+    def of_run(cls, run: Mapping[str, Any] | None) -> Rules:
+        """The rules of a run's protocol; the defaults where no run tells."""
+        try:
+            protocol = Protocol.model_validate((run or {})["protocol"]["definition"])
+        except (KeyError, TypeError, ValidationError):
+            return cls()
+        return cls(
+            by_reading={r: names for r in READINGS if (names := protocol.ranked_metrics(r))},
+            ranking=protocol.ranking,
+            remarks={
+                r: tuple(
+                    f"{use.name}: {use.remark(r)}" for use in protocol.uses(r) if use.remark(r)
+                )
+                for r in READINGS
+            },
+            cohorts=protocol.cohorts,
+        )
+
+
+def leaderboard(
+    scores: pd.DataFrame,
+    *,
+    reading: str | None = None,
+    cohort: str | None = None,
+    metrics: Collection[str] | None = None,
+    directions: Mapping[str, Direction] | None = None,
+    ranking: Ranking | None = None,
+) -> Leaderboard:
+    """Rank the methods of a table; see `Rules` for the options and `standings` for the schemes.
+
+    A metric with a value for the whole case (`all`) is ranked by that, not by its structures.
+    What is missing is treated as `panel` describes.
+    """
+    chosen = tuple(metrics) if metrics is not None else None
+    rules = Rules(metrics=chosen, directions=directions, ranking=ranking or Ranking())
+    return rules.leaderboard(scores, reading=reading, cohort=cohort)

@@ -1,0 +1,141 @@
+"""Tests between methods on one score, and the size of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from segjury.analysis.statistics.cliques import cliques
+from segjury.analysis.statistics.effects import median_difference
+from segjury.analysis.statistics.tests import (
+    Friedman,
+    conover,
+    friedman,
+    holm,
+    holm_pairs,
+    mean_ranks,
+    smallest_p,
+)
+from segjury.analysis.statistics.wilcoxon import signed_rank_tests
+from segjury.arrays import Floats, Ints
+from segjury.rounding import settled_pairs
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two methods, by index, in a Wilcoxon signed-rank test.
+
+    `p` is Holm-adjusted within its family. `median`, `low` and `high` are of the differences
+    a - b over the cases, with an order-statistic interval (NaN where the cases are too few for
+    one). `effect` is the rank-biserial correlation, positive where `a` is better. `sign` is 1
+    where `a` is better by the median difference, -1 where `b` is, 0 where it is 0.
+    """
+
+    a: int
+    b: int
+    p: float
+    p_unadjusted: float
+    median: float
+    low: float
+    high: float
+    effect: float
+    sign: int
+
+
+@dataclass(frozen=True)
+class ScoreTests:
+    """All tests on one score; matrices and indices are in the order of the methods.
+
+    `baselines` holds, for each baseline, its pairs (method, baseline) with the methods that are
+    no baselines. `cliques` are groups, best first, of which no pair differs in Conover's test; all
+    methods are one where Friedman's test finds no difference, as a post-hoc test needs one.
+    """
+
+    cases: int
+    friedman: Friedman
+    mean_ranks: Floats
+    conover: Floats
+    wilcoxon: tuple[Pair, ...]
+    cliques: tuple[tuple[int, ...], ...]
+    baselines: Mapping[int, tuple[Pair, ...]]
+    alpha: float
+    level: float
+
+    def against(self, baseline: int) -> dict[int, Pair]:
+        """The comparison of each other method with a baseline, by index; none for no baseline."""
+        return {pair.a: pair for pair in self.baselines.get(baseline, ())}
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p that a signed-rank test can give with so many cases."""
+        return smallest_p(self.cases)
+
+    @property
+    def smallest_adjusted(self) -> float:
+        """The smallest that Holm's correction can make of it over all pairs."""
+        return min(1.0, self.smallest_p * max(1, len(self.wilcoxon)))
+
+
+def score_tests(
+    values: Floats,
+    *,
+    higher: bool,
+    baselines: Sequence[int] = (),
+    alpha: float = 0.05,
+    level: float = 0.95,
+) -> ScoreTests | None:
+    """Test one score, (cases, methods); None for one case or one method, which nothing can test."""
+    cases, methods = values.shape
+    if cases < 2 or methods < 2:
+        return None
+    ranks = mean_ranks(values, higher=higher)
+    order = np.argsort(ranks, kind="stable")
+    omnibus, adjusted = friedman(values), holm_pairs(conover(values))
+    first, second = np.triu_indices(methods, 1)
+    others = [m for m in range(methods) if m not in baselines]
+    return ScoreTests(
+        cases=cases,
+        friedman=omnibus,
+        mean_ranks=ranks,
+        conover=adjusted,
+        wilcoxon=_pairs(values, first, second, higher=higher, level=level),
+        cliques=tuple(cliques(order, (adjusted < alpha) & (omnibus.p < alpha))),
+        baselines={
+            base: _pairs(
+                values, np.array(others), np.full(len(others), base), higher=higher, level=level
+            )
+            for base in baselines
+            if others
+        },
+        alpha=alpha,
+        level=level,
+    )
+
+
+def _pairs(
+    values: Floats, first: Ints, second: Ints, *, higher: bool, level: float
+) -> tuple[Pair, ...]:
+    """One family of Wilcoxon tests."""
+    columns = np.ascontiguousarray(values.T)
+    differences = settled_pairs(columns, first, second)
+    tested = signed_rank_tests(differences)
+    adjusted = holm(tested.p)
+    middle = median_difference(differences, level=level)
+    towards = 1 if higher else -1
+    effect = towards * tested.correlation
+    return tuple(
+        Pair(
+            a=int(a),
+            b=int(b),
+            p=float(adjusted[n]),
+            p_unadjusted=float(tested.p[n]),
+            median=float(middle.estimate[n]),
+            low=float(middle.low[n]),
+            high=float(middle.high[n]),
+            effect=float(effect[n]),
+            sign=int(np.sign(towards * middle.estimate[n])),
+        )
+        for n, (a, b) in enumerate(zip(first, second, strict=True))
+    )

@@ -1,0 +1,267 @@
+"""One case: the reference prepared once, and a method's prediction of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.arrays import Box, Triple, flat
+from segjury.consensus import RaterPatterns, staple
+from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
+from segjury.images.grid import Grid
+from segjury.images.labels import Marks
+from segjury.images.volume import Volume
+from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
+from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
+from segjury.metrics.geometry.thinning import Thinning, thin_voxels
+from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
+from segjury.metrics.moments import Moments
+from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
+from segjury.metrics.surface import Definition, Surface, mask_surface
+from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
+from segjury.runtime.memo import Kept
+
+LengthUnit = Literal["mm", "voxels"]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A further structure of the reference, such as a vessel, cut out with a small margin."""
+
+    mask: NDArray[np.bool_]
+    box: Box
+    spacing_mm: Triple
+
+    @cached_property
+    def edges(self) -> VesselEdges:
+        """Its in-slice edge voxels."""
+        return vessel_edges(self.mask)
+
+    @cached_property
+    def sections(self) -> VesselSections:
+        """Its cross-sections perpendicular to the centreline."""
+        return vessel_sections(self.mask, self.spacing_mm)
+
+    @cached_property
+    def shell(self) -> NDArray[np.bool_]:
+        """The structure and the 26 neighbours of its voxels: all that can be in contact."""
+        shell = self.mask.copy()
+        for axis in range(3):
+            along = np.moveaxis(shell, axis, 0)  # a view: what is written lands in the shell
+            before = along.copy()
+            along[1:] |= before[:-1]
+            along[:-1] |= before[1:]
+        return shell
+
+    def invasion_angles(self, lesions: NDArray[Any], n_masks: int) -> InvasionAngles:
+        """Slice-wise contact angles of packed lesions in the box."""
+        return invasion_angles(self.edges, lesions, n_masks)
+
+    def contact_angles(self, lesions: NDArray[Any], n_masks: int) -> NDArray[np.float64]:
+        """Anatomical contact angles of packed lesions in the box."""
+        if not lesions[self.shell].any():
+            return np.zeros(n_masks)  # spares the centreline of vessels that no lesion touches
+        return contact_angles(self.sections, lesions, n_masks=n_masks)
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """What counts as the truth of a case: for each label, the patterns that hold it."""
+
+    patterns: RaterPatterns
+    holds: NDArray[np.bool_]  # (patterns, labels), labels from 1 in column 0
+
+    def voxels(self, label: int) -> NDArray[np.int64]:
+        """Flat indices (x fastest) of the voxels of a label."""
+        holds = self.holds[:, label - 1]
+        if holds[0]:  # STAPLE may call foreground what no rater marked
+            return np.flatnonzero(holds[flat(self.patterns.codes)])
+        return self.patterns.marks.select(lambda codes: np.asarray(holds[codes]))
+
+    def size(self, label: int) -> int:
+        """Number of voxels of a label."""
+        return int(self.patterns.counts[self.holds[:, label - 1]].sum())
+
+
+@dataclass(frozen=True)
+class ReferenceCase:
+    """What the raters say of a case, in the form that scoring any number of methods needs.
+
+    Labels count from 1 in the order of the protocol, whatever their numbers in the files.
+    """
+
+    grid: Grid
+    patterns: RaterPatterns
+    label_names: tuple[str, ...]
+    structures: dict[str, Structure | None]  # None where the case has no such structure
+    given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
+    warnings: tuple[str, ...] = ()
+    _kept: Kept = field(default_factory=Kept, repr=False, compare=False)
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """The scored labels, by name."""
+        return {name: number for number, name in enumerate(self.label_names, 1)}
+
+    @cached_property
+    def consensus(self) -> Consensus:
+        """The one rater's mask, the consensus given in a file, or the STAPLE of each label."""
+        numbers = self.labels.values()
+        patterns = self.given_consensus or self.patterns
+        if patterns.n_raters == 1:
+            holds = [patterns.marked(label)[:, 0] for label in numbers]
+        else:
+            holds = [staple(patterns, label=label).foreground for label in numbers]
+        return Consensus(patterns, np.stack(holds, axis=1))
+
+    def volumes_cm3(self, label: int = 1) -> NDArray[np.float64]:
+        """The raters' volumes of a label."""
+        sizes = self.patterns.counts @ self.patterns.marked(label)
+        return sizes * self.grid.voxel_volume_mm3 / 1000
+
+    @cached_property
+    def mean_pairwise_dsc(self) -> float:
+        """Mean Dice over the pairs of raters, and over the labels; NaN for one rater."""
+        counts, labels = self.patterns.counts, self.labels.values()
+        pairs = [mean_pairwise_dsc(counts, self.patterns.marked(label)) for label in labels]
+        return float(np.mean(pairs))
+
+    def consensus_dsc(self, label: int = 1) -> list[float]:
+        """Dice of each rater with the consensus of a label; two empty masks give 1."""
+        patterns, consensus = self.patterns, self.consensus
+        if consensus.patterns is patterns:
+            inside = np.where(consensus.holds[:, label - 1], patterns.counts, 0)
+        else:  # from a file: look up what the raters say in it
+            codes = flat(patterns.codes)[consensus.voxels(label)]
+            inside = np.bincount(codes, minlength=patterns.n_codes)
+        marked, size = patterns.marked(label), consensus.size(label)
+        pairs = zip(patterns.counts @ marked, inside @ marked, strict=True)
+        return [dsc_from_sizes(size, int(rater), int(common)) for rater, common in pairs]
+
+    def surface(self, label: int, definition: Definition, unit: LengthUnit) -> Surface:
+        """The surface of a label of the consensus."""
+        return self._kept.once(
+            ("surface", label, definition, unit),
+            lambda: mask_surface(
+                self.consensus.voxels(label),
+                self.grid.shape,
+                self.spacing(unit),
+                definition=definition,
+            ),
+        )
+
+    def voxel_set(self, label: int, unit: LengthUnit) -> VoxelSet:
+        """The voxels of a label of the consensus, for distances to them."""
+        return self._kept.once(
+            ("voxels", label, unit),
+            lambda: VoxelSet(self.consensus.voxels(label), self.grid.shape, self.spacing(unit)),
+        )
+
+    def moments(self, label: int) -> Moments:
+        """Centre and extent of a label of the consensus."""
+        return self._kept.once(
+            ("moments", label),
+            lambda: Moments.of_voxels(self.consensus.voxels(label), self.grid.shape),
+        )
+
+    def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
+        """Flat indices of the centreline of a label of the consensus."""
+        return self._kept.once(
+            ("skeleton", label, thinning),
+            lambda: thin_voxels(self.consensus.voxels(label), self.grid.shape, thinning),
+        )
+
+    def centreline(self, label: int) -> Centreline:
+        """Centreline and calibre of a label of the consensus."""
+        return self._kept.once(
+            ("centreline", label),
+            lambda: centreline_of(self.consensus.voxels(label), self.grid.shape),
+        )
+
+    def betti(self, label: int) -> BettiNumbers:
+        """Betti numbers of a label of the consensus."""
+        return self._kept.once(
+            ("betti", label),
+            lambda: betti_from_voxels(self.consensus.voxels(label), self.grid.shape),
+        )
+
+    def spacing(self, unit: LengthUnit) -> Triple:
+        """The size of a voxel in a unit."""
+        return self.grid.spacing_mm if unit == "mm" else VOXEL_UNITS
+
+    @cached_property
+    def invasion_angles(self) -> dict[str, InvasionAngles]:
+        """The raters' slice-wise contact angles with each structure there is."""
+        n_raters = self.patterns.n_raters
+        return {
+            name: structure.invasion_angles(self._marks(structure.box), n_raters)
+            for name, structure in self.structures.items()
+            if structure
+        }
+
+    @cached_property
+    def contact_angles(self) -> dict[str, NDArray[np.float64]]:
+        """The raters' anatomical contact angles with each structure there is."""
+        n_raters = self.patterns.n_raters
+        return {
+            name: structure.contact_angles(self._marks(structure.box), n_raters)
+            for name, structure in self.structures.items()
+            if structure
+        }
+
+    def prepare(self, metrics: Collection[str]) -> None:
+        """Compute now what every method will be compared with in these metrics."""
+        needed = {"vi": "invasion_angles", "contact_angle": "contact_angles"}
+        for metric, name in needed.items():
+            if metric in metrics:
+                getattr(self, name)
+
+    def facts(self) -> dict[str, float]:
+        """Numbers about the case, whatever the method."""
+        facts = {}
+        if self.patterns.n_raters > 1:
+            facts["mean_pairwise_dsc"] = self.mean_pairwise_dsc
+        for name, label in self.labels.items():
+            prefix = f"{name} " if len(self.labels) > 1 else ""
+            size = self.consensus.size(label)
+            facts[f"{prefix}consensus_cm3"] = size * self.grid.voxel_volume_mm3 / 1000
+            if self.patterns.n_raters > 1:
+                volumes = self.volumes_cm3(label)
+                facts |= {f"{prefix}rater_{k + 1}_cm3": float(v) for k, v in enumerate(volumes)}
+                counts, marked = self.patterns.counts, self.patterns.marked(label)
+                said = marked.astype(np.int64)
+                facts[f"{prefix}fleiss_kappa"] = fleiss_kappa(said, counts)
+                facts[f"{prefix}krippendorff_alpha"] = krippendorff_alpha(said, counts)
+                dsc = pairwise_dsc(counts, marked)
+                facts |= {
+                    f"{prefix}dsc_{i + 1}_{j + 1}": float(dsc[i, j])
+                    for i, j in combinations(range(len(dsc)), 2)
+                }
+                with_consensus = enumerate(self.consensus_dsc(label), 1)
+                facts |= {f"{prefix}dsc_{k}_consensus": dsc for k, dsc in with_consensus}
+        return facts
+
+    def _marks(self, box: Box) -> NDArray[Any]:
+        """The raters' masks in a box, as bits."""
+        bits = self.patterns.marked() @ (1 << np.arange(self.patterns.n_raters))
+        table = bits.astype(np.min_scalar_type(int(bits.max())))
+        return np.asarray(table[self.patterns.codes[box]])
+
+
+@dataclass(frozen=True)
+class PredictedCase:
+    """A method's prediction of a case, on the reference grid; labels as in `ReferenceCase`."""
+
+    marks: Marks
+    probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
+    warnings: tuple[str, ...] = ()
+
+    def of(self, label: int) -> NDArray[np.int64]:
+        """Flat indices of the voxels of a label."""
+        return self.marks.where(label)

@@ -1,0 +1,94 @@
+"""Masks and images beside the raters' own: a given consensus, structures, the image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from segjury import images
+from segjury.arrays import flat
+from segjury.benchmark.check.diagnosis import failed
+from segjury.benchmark.check.masks import absent_names, geometry, read_mask
+from segjury.benchmark.check.problem import Problem, shortened, warning
+from segjury.benchmark.loading import numbered
+from segjury.consensus import RaterPatterns, staple, union
+from segjury.errors import InputError
+from segjury.images.grid import Grid
+from segjury.metrics.overlap import dsc_from_sizes
+from segjury.protocols import Protocol
+
+LEAST_CONSENSUS_DSC = 0.95
+
+
+def check_consensus(
+    protocol: Protocol,
+    folder: Path,
+    stem: str,
+    grid: Grid | None,
+    patterns: RaterPatterns | None,
+) -> list[Problem]:
+    """Compare a given consensus with the raters and with their STAPLE."""
+    labels = protocol.reference.labels
+    problems: list[Problem] = []
+    mask = read_mask(protocol, folder, stem, list(labels.values()), grid, problems)
+    if mask is None or patterns is None or patterns.n_raters < 2:
+        return problems
+    apart, differing = [], []
+    marks = numbered(mask, labels)
+    voxels, numbers = marks.voxels, marks.labels
+    for number, name in enumerate(labels, 1):
+        codes = flat(patterns.codes)[voxels[numbers == number]]
+        if codes.size and not union(patterns, label=number)[codes].any():
+            apart.append(name)
+            continue
+        holds = staple(patterns, label=number).foreground
+        size, common = int(patterns.counts[holds].sum()), int(holds[codes].sum())
+        dsc = dsc_from_sizes(size, codes.size, common)
+        if dsc < LEAST_CONSENSUS_DSC:
+            differing.append(f"{name} {dsc:.3f}")
+    if apart:
+        message = f"{stem} shares no voxel of {', '.join(apart)} with any rater"
+        problems.append(warning("consensus-apart", message, "Check its case", file=stem))
+    if differing:
+        message = f"{stem} is not the STAPLE of the raters: Dice of {shortened(differing)}"
+        todo = "Scores use the file: leave it out to have it computed"
+        problems.append(warning("consensus-differs", message, todo, file=stem))
+    return problems
+
+
+def check_structures(protocol: Protocol, folder: Path, grid: Grid | None) -> list[Problem]:
+    """Look at the label map of further structures."""
+    form = protocol.reference.structures
+    if form is None:
+        return []
+    problems: list[Problem] = []
+    mask = read_mask(protocol, folder, form.file, list(form.labels.values()), grid, problems)
+    if mask is None:
+        return problems
+    absent = absent_names(mask, form.labels)
+    if len(absent) == len(form.labels):
+        problems.append(warning("empty-structures", f"{form.file} marks nothing", file=form.file))
+    elif absent:
+        message = f"{form.file} has no {', '.join(absent)}"
+        problems.append(warning("absent-structure", message, file=form.file))
+    return problems
+
+
+def check_image(protocol: Protocol, folder: Path, stem: str, grid: Grid | None) -> list[Problem]:
+    """Pictures alone need the image, so that nothing about it is an error."""
+    name = stem
+    try:
+        path = images.find(folder, stem)
+        name = path.name
+        volume = images.read_volume(path, expected_shape=grid.shape if grid else None)
+        problems = geometry(protocol, grid, volume.grid, name)
+    except InputError as error:
+        return [failed(error, name, severity="warning")]
+    lowest, highest = float(volume.array.min()), float(volume.array.max())
+    if not np.isfinite([lowest, highest]).all():
+        problems.append(warning("nan-image", f"{name} has NaN or infinite values", file=name))
+    elif lowest == highest:
+        message = f"{name} has the value {lowest:g} everywhere"
+        problems.append(warning("constant-image", message, file=name))
+    return problems

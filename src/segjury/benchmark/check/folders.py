@@ -1,0 +1,161 @@
+"""Problems of folders and names: what nothing reads, what is named alike, what is elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from segjury import images
+from segjury.benchmark.check.problem import Problem, shortened, warning
+from segjury.benchmark.names import FORMULA, appearance, groups_alike, is_formula
+from segjury.protocols import Protocol
+
+ENDINGS = (*images.SUFFIXES, ".npz")  # of predictions
+TEMPORARY = ("~", ".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp")
+LEFT_BY_SYSTEMS = ("thumbs.db", "desktop.ini", "__macosx")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file below a folder: the names on the way to it, and its size."""
+
+    parts: tuple[str, ...]
+    n_bytes: int
+
+    @property
+    def name(self) -> str:
+        """Its path below the folder."""
+        return "/".join(self.parts)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Hidden or temporary, or in such a folder."""
+        return any(
+            part.startswith(".") or part.endswith(TEMPORARY) or part.lower() in LEFT_BY_SYSTEMS
+            for part in self.parts
+        )
+
+
+def files_below(folder: Path) -> Iterator[Found]:
+    """All files of a folder and its folders; links to folders are not followed."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        above = Path(place).relative_to(folder).parts
+        for name in sorted(names):
+            try:
+                size = Path(place, name).lstat().st_size
+            except OSError:  # removed in this moment
+                continue
+            yield Found((*above, name), size)
+
+
+def stem_of(name: str, endings: Sequence[str] = images.SUFFIXES) -> str | None:
+    """The name of a file without its ending; None if it has none of them."""
+    return next((name.removesuffix(end) for end in endings if name.endswith(end)), None)
+
+
+def is_named_as_rater(protocol: Protocol, name: str) -> bool:
+    """Whether a file is named as a rater's mask, whatever the rater's number."""
+    parts = map(re.escape, protocol.reference.raters.split("{rater}"))
+    return re.fullmatch(r"\d+".join(parts), stem_of(name) or "") is not None
+
+
+def check_reference_folder(protocol: Protocol, found: Iterable[Found]) -> list[Problem]:
+    """Files of the reference folder that nothing reads."""
+    form = protocol.reference
+    stems = {form.image, form.consensus, form.structures.file if form.structures else None} - {None}
+
+    def is_read(parts: tuple[str, ...]) -> bool:
+        if len(parts) == 2:
+            return stem_of(parts[1]) in stems or is_named_as_rater(protocol, parts[1])
+        return parts == (protocol.cases.file,)
+
+    return _unread(found, is_read, file="reference folder")
+
+
+def check_method_folder(
+    protocol: Protocol, found: Collection[Found], method: str, cases: Collection[str]
+) -> list[Problem]:
+    """Files of a method that nothing reads, and predictions of cases that there are not."""
+    known, named = set(cases), predicted_cases(found)
+    stems = {protocol.prediction.mask, protocol.prediction.probability}
+    stems |= {f"{protocol.prediction.probability}_{name}" for name in protocol.label_names}
+
+    def is_read(parts: tuple[str, ...]) -> bool:
+        if len(parts) == 1:
+            return stem_of(parts[0], ENDINGS) is not None  # else it is listed as an unknown case
+        return parts[0] not in known or (len(parts) == 2 and stem_of(parts[1]) in stems)
+
+    problems = []
+    for case in sorted(named.keys() - known):
+        like = [name for name in cases if appearance(name) == appearance(case)]
+        todo = f"Is it {like[0]}?" if like else ""
+        message = f"{case} is no case of the reference"
+        problems.append(warning("unknown-case", message, todo, method=method, file=case))
+    for case in sorted(known & named.keys()):
+        if len(named[case]) > 1:
+            message = "is there as a folder and as nnU-Net's files, and the folder is read"
+            todo = "Keep one of them"
+            problems.append(warning("both-layouts", message, todo, case=case, method=method))
+    return problems + _unread(found, is_read, method=method)
+
+
+def check_beside_methods(predictions: Path) -> list[Problem]:
+    """Files beside the folders of the methods."""
+    names = sorted(path.name for path in predictions.iterdir() if not images.is_folder(path))
+    found = [Found((name,), 0) for name in names]
+    return _unread(found, lambda _parts: False, file="predictions folder")
+
+
+def predicted_cases(found: Iterable[Found]) -> dict[str, set[str]]:
+    """The cases that a method predicts, each with its layouts."""
+    cases: dict[str, set[str]] = defaultdict(set)
+    for file in found:
+        if not file.is_hidden:
+            folder, alone = file.parts[0], stem_of(file.parts[0], ENDINGS)
+            if len(file.parts) > 1:
+                cases[folder].add("folder")
+            elif alone is not None:
+                cases[alone].add("nnU-Net")
+    return cases
+
+
+def check_names(names: Collection[str], of: str) -> list[Problem]:
+    """Names of cases or methods that look alike, or that a spreadsheet would compute."""
+    todo = "Check that each is one of its own"
+    alike = [
+        warning(f"look-alike-{of}", f"{', '.join(same)} look alike", todo)
+        for same in groups_alike(names)
+    ]
+    formulas = [name for name in names if is_formula(name)]
+    return alike + [warning("formula-name", f"{name} {FORMULA}", "Rename it") for name in formulas]
+
+
+def _unread(
+    found: Iterable[Found],
+    is_read: Callable[[tuple[str, ...]], bool],
+    *,
+    file: str | None = None,
+    method: str | None = None,
+) -> list[Problem]:
+    """One line for all files that nothing reads, and one for hidden ones."""
+    hidden, stray = [], []
+    for one in found:
+        if one.is_hidden:
+            hidden.append(one.name)
+        elif not is_read(one.parts):
+            stray.append(one.name)
+    problems = []
+    for kind, names, what in (
+        ("stray-files", stray, "not read"),
+        ("hidden-files", hidden, "hidden or temporary"),
+    ):
+        if names:
+            count = "1 file is" if len(names) == 1 else f"{len(names)} files are"
+            message = f"{count} {what}: {shortened(names)}"
+            problems.append(warning(kind, message, method=method, file=file))
+    return problems

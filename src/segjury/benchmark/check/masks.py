@@ -1,0 +1,65 @@
+"""Read a mask as scoring does, and put what is wrong with it into problems."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury import images
+from segjury.benchmark.check.diagnosis import failed, words_kind
+from segjury.benchmark.check.problem import Problem, warning
+from segjury.benchmark.loading import grid_warnings
+from segjury.errors import InputError
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap
+from segjury.protocols import Protocol
+
+
+def read_mask(
+    protocol: Protocol,
+    folder: Path,
+    stem: str,
+    labels: list[int],
+    grid: Grid | None,
+    problems: list[Problem],
+) -> LabelMap | None:
+    """A mask as scoring reads it; what is wrong with it goes to the problems."""
+    name = f"{stem}{images.SUFFIXES[0]}"
+    try:
+        path = images.find(folder, stem)
+        name = path.name
+        mask = images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
+        problems += geometry(protocol, grid, mask.grid, name)
+    except InputError as error:
+        problems.append(failed(error, name))
+        return None
+    return mask
+
+
+def geometry(protocol: Protocol, grid: Grid | None, other: Grid, name: str) -> list[Problem]:
+    """Differences of two grids that the protocol warns of; `InputError` for those it refuses."""
+    found = grid_warnings(protocol, grid, other, name) if grid is not None else []
+    kinds = [words_kind(message.removeprefix(name).lstrip()) for message in found]
+    return [
+        warning(kind, message, file=name)
+        for kind, message in zip(kinds, found, strict=True)
+        if kind is not None
+    ]
+
+
+def absent_names(mask: LabelMap, labels: Mapping[str, int]) -> list[str]:
+    """The names of the labels that a mask does not hold."""
+    present = set(np.flatnonzero(np.bincount(mask.labels)).tolist()) if mask.labels.size else set()
+    return [name for name, label in labels.items() if label not in present]
+
+
+def mask_digest(voxels: NDArray[np.int64], labels: NDArray[Any]) -> str:
+    """Fingerprint of labelled voxels, however they were stored."""
+    total = hashlib.blake2b(np.ascontiguousarray(voxels).data, digest_size=16)
+    total.update(np.ascontiguousarray(labels, np.uint8).data)
+    return total.hexdigest()

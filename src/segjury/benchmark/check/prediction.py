@@ -1,0 +1,216 @@
+"""Problems of one method's prediction of one case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury import images
+from segjury.arrays import Shape, coordinates, flat
+from segjury.benchmark.check.diagnosis import failed
+from segjury.benchmark.check.maps import MapSums, check_map, map_facts
+from segjury.benchmark.check.masks import geometry, mask_digest
+from segjury.benchmark.check.problem import Problem, warning
+from segjury.benchmark.folders import leaves, link_refused, prediction_files
+from segjury.benchmark.loading import numbered, read_predicted_mask, read_probability_map
+from segjury.consensus import RaterPatterns
+from segjury.errors import InputError
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap
+from segjury.protocols import Protocol
+
+MOST_OF_IMAGE = 0.5
+LEAST_IF_MIRRORED = 0.5  # of its voxels inside the raters' when flipped, and twice as many as is
+ENOUGH = 1_000_000  # voxels to tell a mirrored mask by
+
+
+@dataclass(frozen=True)
+class CheckedPrediction:
+    """The problems of a prediction, and what predictions are compared in with each other."""
+
+    problems: list[Problem]
+    digest: str = ""  # of mask and maps; empty where the mask marks nothing, or one failed
+    meets: bool | None = None  # whether it shares a voxel with any rater; None if unknown
+
+
+def check_prediction(
+    protocol: Protocol,
+    method_folder: Path,
+    case: str,
+    *,
+    grid: Grid | None = None,
+    patterns: RaterPatterns | None = None,
+    follow_links: bool = False,
+) -> CheckedPrediction:
+    """Look at every file of a prediction; without a grid, at how its files fit each other."""
+    problems: list[Problem] = []
+    if not follow_links and leaves(method_folder, method_folder):
+        return CheckedPrediction([_linked(method_folder)])
+    mask_path, map_paths = _found(protocol, method_folder, case, problems)
+    if not follow_links:
+        mask_path, map_paths = _without_links(mask_path, map_paths, method_folder, problems)
+    mask = _read_mask(protocol, mask_path, grid, problems) if mask_path else None
+    common = grid or (mask.grid if mask else None)
+    digests = []
+    if common is not None:
+        digests = _check_maps(protocol, map_paths, mask, common, problems, alone=grid is None)
+    if mask is None:
+        return CheckedPrediction(problems)
+    problems += _check_size(mask)
+    marks = numbered(mask, protocol.reference.labels)
+    voxels, numbers = marks.voxels, marks.labels
+    meets = None
+    if patterns is not None and voxels.size:
+        inside = _inside(patterns, voxels, numbers)
+        meets = bool(inside.any())
+        problems += _mirrored(patterns, voxels, numbers, mask.grid.shape, float(inside.mean()))
+    complete = voxels.size and not any(problem.severity == "error" for problem in problems)
+    whole = [mask_digest(mask.voxels, mask.labels), *digests]
+    return CheckedPrediction(problems, ";".join(whole) if complete else "", meets)
+
+
+def _found(
+    protocol: Protocol, method_folder: Path, case: str, problems: list[Problem]
+) -> tuple[Path | None, dict[str, Path]]:
+    """The files there are, in either layout; those that are missing go to the problems."""
+    folder, stems = method_folder / case, protocol.probability_stems
+    if not images.is_folder(folder):
+        try:
+            found = prediction_files(protocol, method_folder, case, follow_links=True)
+        except InputError as error:
+            archive = f"{case}.npz"
+            problems.append(failed(error, archive if error.what.startswith(archive) else None))
+            found_masks = images.candidates(method_folder, case)
+            return (found_masks[0] if len(found_masks) == 1 else None), {}
+        return found.mask, found.probabilities
+    paths: dict[str | None, Path] = {}
+    for name, stem in ((None, protocol.prediction.mask), *stems.items()):
+        try:
+            paths[name] = images.find(folder, stem)
+        except InputError as error:
+            problems.append(failed(error, f"{stem}{images.SUFFIXES[0]}"))
+    return paths.get(None), {name: path for name, path in paths.items() if name is not None}
+
+
+def _without_links(
+    mask: Path | None, maps: dict[str, Path], method_folder: Path, problems: list[Problem]
+) -> tuple[Path | None, dict[str, Path]]:
+    """The files but those that links lead out to; these go to the problems, each once."""
+    refused = set()
+    for path in dict.fromkeys([*([mask] if mask else []), *maps.values()]):
+        if leaves(path, method_folder):
+            problems.append(_linked(path))
+            refused.add(path)
+    kept = {name: path for name, path in maps.items() if path not in refused}
+    return (None if mask in refused else mask), kept
+
+
+def _linked(path: Path) -> Problem:
+    return failed(link_refused(path), path.name, kind="link-outside")
+
+
+def _read_mask(
+    protocol: Protocol, path: Path, grid: Grid | None, problems: list[Problem]
+) -> LabelMap | None:
+    try:
+        if grid is None:
+            return images.read_mask(path, labels=protocol.reference.labels.values())
+        mask = read_predicted_mask(protocol, path, grid)
+        problems += geometry(protocol, grid, mask.grid, path.name)
+    except InputError as error:
+        problems.append(failed(error, path.name))
+        return None
+    return mask
+
+
+def _check_maps(
+    protocol: Protocol,
+    paths: dict[str, Path],
+    mask: LabelMap | None,
+    grid: Grid,
+    problems: list[Problem],
+    *,
+    alone: bool,
+) -> list[str]:
+    """Look at one map after the other; the fingerprints of their values."""
+    labels, digests = protocol.reference.labels, []
+    sums = MapSums(grid.shape) if len(paths) > 1 else None
+    for name, path in paths.items():
+        try:
+            volume = read_probability_map(path, labels[name], grid)
+            problems += geometry(protocol, grid, volume.grid, path.name)
+        except InputError as error:
+            problems.append(failed(_of_mask(error) if alone else error, path.name))
+            sums = None
+            continue
+        facts = map_facts(volume)
+        digests.append(facts.digest)
+        shown = path.name if path.suffix != ".npz" else f"{path.name} ({name})"
+        problems += check_map(shown, volume, facts, mask.where(labels[name]) if mask else None)
+        if sums is not None:
+            sums.add(volume)
+        del volume  # before the next is read
+    if sums is not None:
+        problems += sums.check()
+    return digests
+
+
+def _of_mask(error: InputError) -> InputError:
+    """The words for a map that is compared with the mask, there being no reference."""
+    return type(error)(
+        error.what.replace("the reference has", "the mask has"),
+        error.todo.replace("the reference grid", "the grid of the mask"),
+    )
+
+
+def _check_size(mask: LabelMap) -> list[Problem]:
+    if not mask.voxels.size:
+        return [warning("empty-prediction", "the mask marks nothing")]
+    share = mask.voxels.size / np.prod(mask.grid.shape)
+    if share <= MOST_OF_IMAGE:
+        return []
+    message = f"the mask marks {100 * share:.0f} % of the image"
+    return [warning("covers-image", message, "Check that it is not inverted")]
+
+
+def _inside(
+    patterns: RaterPatterns, voxels: NDArray[np.int64], numbers: NDArray[np.uint8]
+) -> NDArray[np.bool_]:
+    """Whether any rater gives each voxel the label that the prediction gives it."""
+    n_labels = patterns.n_labels
+    anyone = np.stack([patterns.marked(label).any(axis=1) for label in range(n_labels)], axis=1)
+    return np.asarray(anyone[flat(patterns.codes)[voxels], numbers])
+
+
+def _mirrored(
+    patterns: RaterPatterns,
+    voxels: NDArray[np.int64],
+    numbers: NDArray[np.uint8],
+    shape: Shape,
+    share: float,
+) -> list[Problem]:
+    """Suspicion of axes that run the other way."""
+    if 2 * share > 1:  # no flip could hold twice as many
+        return []
+    step = -(-voxels.size // ENOUGH)
+    x, y, z = coordinates(voxels[::step], shape)
+    places = {
+        "x": ((shape[0] - 1 - x), y, z),
+        "y": (x, (shape[1] - 1 - y), z),
+        "z": (x, y, (shape[2] - 1 - z)),
+    }
+    flipped = {
+        axis: float(_inside(patterns, i + shape[0] * (j + shape[1] * k), numbers[::step]).mean())
+        for axis, (i, j, k) in places.items()
+    }
+    axis = max(flipped, key=lambda name: flipped[name])
+    if flipped[axis] < max(LEAST_IF_MIRRORED, 2 * share):
+        return []
+    message = (
+        f"the mask seems mirrored along {axis}: {100 * share:.0f} % of its voxels are inside a "
+        f"rater's, {100 * flipped[axis]:.0f} % when flipped"
+    )
+    return [warning("mirrored", message, "Check the order of its slices and its orientation")]

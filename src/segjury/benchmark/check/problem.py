@@ -1,0 +1,79 @@
+"""A problem of one file, case or method, and how it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+from segjury.benchmark.check.kinds import KINDS
+from segjury.errors import InputError
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong; a warning does not keep a case from being scored."""
+
+    severity: Severity
+    kind: str
+    case: str | None
+    method: str | None
+    file: str | None
+    message: str
+    todo: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind} is no kind of problem")
+
+    @property
+    def where(self) -> str:
+        """The case and method it is about; else the file or folder."""
+        parts = (("case", self.case), ("method", self.method))
+        named = [f"{of} {name}" for of, name in parts if name is not None]
+        return ", ".join(named) or self.file or "benchmark"
+
+    def __str__(self) -> str:
+        said = str(InputError(self.message, self.todo))
+        if self.severity == "warning" and not self.todo:
+            said = self.message
+        return one_line(f"{self.severity}: {self.where}: {said}")
+
+    def as_json(self) -> dict[str, str | None]:
+        """The form that `--json` writes."""
+        return asdict(self)
+
+
+def warning(
+    kind: str,
+    message: str,
+    todo: str = "",
+    *,
+    case: str | None = None,
+    method: str | None = None,
+    file: str | None = None,
+) -> Problem:
+    """Something that does not keep a case from being scored."""
+    return Problem("warning", kind, case, method, file, message, todo)
+
+
+def placed(
+    problems: Iterable[Problem], *, case: str | None = None, method: str | None = None
+) -> list[Problem]:
+    """The problems with the case and method that they are about."""
+    return [replace(problem, case=case, method=method) for problem in problems]
+
+
+def one_line(text: str) -> str:
+    """The text with every sign written out that could break the line or steer a terminal."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+def shortened(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

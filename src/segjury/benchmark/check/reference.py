@@ -1,0 +1,182 @@
+"""Problems of one case's reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury import images
+from segjury.arrays import Shape, bounding_box
+from segjury.benchmark.check.companions import check_consensus, check_image, check_structures
+from segjury.benchmark.check.diagnosis import failed
+from segjury.benchmark.check.folders import is_named_as_rater, stem_of
+from segjury.benchmark.check.masks import absent_names, mask_digest, read_mask
+from segjury.benchmark.check.problem import Problem, warning
+from segjury.benchmark.folders import reference_inputs
+from segjury.benchmark.loading import numbered
+from segjury.consensus import RaterPatterns, pack_marks
+from segjury.errors import InputError
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap
+from segjury.protocols import Protocol
+
+LEAST_SPACING_MM, MOST_SPACING_MM = 0.01, 50.0
+MOST_ANISOTROPY = 20.0
+LEAST_CONSENSUS_DSC = 0.95
+
+
+@dataclass(frozen=True)
+class ReferenceFacts:
+    """What cases are compared in with each other."""
+
+    digest: str = ""  # of all raters' masks; empty where some are missing or mark nothing
+    volumes_cm3: Mapping[str, float] | None = None  # median over the raters, by label
+    at_border: Mapping[str, tuple[str, ...]] | None = None  # sides of the image, by rater
+    has_image: bool = False
+    has_consensus: bool = False
+
+
+@dataclass(frozen=True)
+class CheckedReference:
+    """The problems of a reference, and what predictions are compared with."""
+
+    problems: list[Problem]
+    facts: ReferenceFacts
+    grid: Grid | None = None
+    patterns: RaterPatterns | None = None  # None unless every rater can be read
+
+
+def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
+    """Look at every file of a case's reference."""
+    form = protocol.reference
+    if not reference_inputs(protocol, folder):
+        return CheckedReference([_without_files(folder, form.rater_stems[0])], ReferenceFacts())
+    problems: list[Problem] = []
+    masks: dict[str, LabelMap] = {}
+    grid: Grid | None = None
+    for stem in form.rater_stems:
+        mask = read_mask(protocol, folder, stem, form.allowed_labels, grid, problems)
+        if mask is not None:
+            masks[stem] = mask
+            problems += _odd_spacing(mask.grid, stem) if grid is None else []
+            grid = grid or mask.grid
+    problems += _extra_raters(protocol, folder)
+    problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, form.labels)]
+    problems += _copied_raters(masks)
+    patterns = _packed(protocol, masks)
+    has_consensus = bool(form.consensus and images.candidates(folder, form.consensus))
+    if form.consensus and has_consensus:
+        problems += check_consensus(protocol, folder, form.consensus, grid, patterns)
+    if form.structures is not None:
+        problems += check_structures(protocol, folder, grid)
+    has_image = bool(form.image and images.candidates(folder, form.image))
+    if form.image and has_image:
+        problems += check_image(protocol, folder, form.image, grid)
+    facts = ReferenceFacts(
+        digest=_digest_of_all(protocol, masks),
+        volumes_cm3=_volumes_cm3(form.labels, masks),
+        at_border={
+            stem: sides
+            for stem, mask in masks.items()
+            if (sides := _sides(numbered(mask, form.labels).voxels, mask.grid.shape))
+        },
+        has_image=has_image,
+        has_consensus=has_consensus,
+    )
+    return CheckedReference(problems, facts, grid, patterns)
+
+
+def _without_files(folder: Path, first: str) -> Problem:
+    try:
+        images.find(folder, first)
+    except InputError as error:
+        more = "The folder has no file of the protocol: fill it, or move it away"
+        return failed(error, f"{first}{images.SUFFIXES[0]}", kind="empty-case", more=more)
+    raise AssertionError("a folder without files has a first rater")
+
+
+def _odd_spacing(grid: Grid, stem: str) -> list[Problem]:
+    spacing = np.array(grid.spacing_mm)
+    usual = (spacing >= LEAST_SPACING_MM) & (spacing <= MOST_SPACING_MM)
+    if usual.all() and spacing.max() <= MOST_ANISOTROPY * spacing.min():
+        return []
+    shown = " x ".join(f"{length:g}" for length in grid.spacing_mm)
+    todo = "Check the header, which should be in mm"
+    return [warning("odd-spacing", f"{stem} has voxels of {shown} mm", todo, file=stem)]
+
+
+def _absent(stem: str, mask: LabelMap, labels: Mapping[str, int]) -> list[Problem]:
+    absent = absent_names(mask, labels)
+    if len(absent) == len(labels):
+        return [warning("empty-rater", f"{stem} marks nothing", file=stem)]
+    if absent:
+        return [warning("absent-label", f"{stem} has no {', '.join(absent)}", file=stem)]
+    return []
+
+
+def _extra_raters(protocol: Protocol, folder: Path) -> list[Problem]:
+    """Files named as the raters', with other numbers."""
+    form = protocol.reference
+    names = sorted(path.name for path in folder.iterdir())
+    raters = [name for name in names if is_named_as_rater(protocol, name)]
+    extra = [name for name in raters if stem_of(name) not in form.rater_stems]
+    expected = f"the protocol has {len(form.rater_stems)} rater{'s' * (form.n_raters > 1)}"
+    return [warning("extra-rater", f"{name} is not read, {expected}", file=name) for name in extra]
+
+
+def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
+    first: dict[str, str] = {}
+    problems = []
+    for stem, mask in masks.items():
+        if mask.voxels.size:
+            same = first.setdefault(mask_digest(mask.voxels, mask.labels), stem)
+            if same != stem:
+                message = f"{stem} marks the same voxels as {same}"
+                todo = "Check whether a file was copied"
+                problems.append(warning("copied-rater", message, todo, file=stem))
+    return problems
+
+
+def _digest_of_all(protocol: Protocol, masks: Mapping[str, LabelMap]) -> str:
+    if len(masks) < protocol.reference.n_raters or not all(m.voxels.size for m in masks.values()):
+        return ""
+    return ";".join(mask_digest(mask.voxels, mask.labels) for mask in masks.values())
+
+
+def _volumes_cm3(labels: Mapping[str, int], masks: Mapping[str, LabelMap]) -> dict[str, float]:
+    """The median of the raters' volumes of each label, of those who mark it."""
+    volumes = {}
+    for name, label in labels.items():
+        sizes = [
+            float(np.count_nonzero(mask.labels == label)) * mask.grid.voxel_volume_mm3 / 1000
+            for mask in masks.values()
+        ]
+        marked = [size for size in sizes if size > 0]
+        if marked:
+            volumes[name] = float(np.median(marked))
+    return volumes
+
+
+def _sides(voxels: NDArray[np.int64], shape: Shape) -> tuple[str, ...]:
+    """The sides of the image that voxels reach; a flat image has none across."""
+    box = bounding_box(voxels, shape)
+    if box is None:
+        return ()
+    sides = []
+    for axis, side, size in zip("xyz", box, shape, strict=True):
+        if size > 2:
+            sides += [f"first {axis}"] * (side.start == 0) + [f"last {axis}"] * (side.stop == size)
+    return tuple(sides)
+
+
+def _packed(protocol: Protocol, masks: Mapping[str, LabelMap]) -> RaterPatterns | None:
+    form = protocol.reference
+    if len(masks) < form.n_raters:
+        return None
+    marks = [numbered(mask, form.labels) for mask in masks.values()]
+    shape = next(iter(masks.values())).grid.shape
+    return pack_marks(marks, shape, n_raters=len(marks), n_labels=len(form.labels) + 1)

@@ -1,0 +1,104 @@
+"""Choose the cases of a benchmark by rules, with a log of every one that is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from segjury import runtime
+from segjury.benchmark.case_table import case_table
+from segjury.benchmark.curate.inspection import CurateTask, Exclusion, Inspected, inspect_case
+from segjury.benchmark.curate.rules import AnyRule
+from segjury.benchmark.folders import case_names
+from segjury.protocols import Protocol
+from segjury.results.read import write_csv
+from segjury.runtime.writing import write_text
+
+COLUMNS = ("case", "rule", "reason", "file", "measured", "limit")
+
+
+@dataclass(frozen=True)
+class Curation:
+    """All cases, those that are kept with what is known of them, and why others are not."""
+
+    cases: tuple[str, ...]
+    kept: pd.DataFrame
+    exclusions: tuple[Exclusion, ...]
+    about: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the cases that are kept."""
+        return list(self.kept["case"])
+
+    @property
+    def flow(self) -> list[tuple[str, int, int]]:
+        """Each rule with the cases that it is the first to leave out, and all that break it.
+
+        Faults of files come first, then the rules in their order, as a flow chart counts them.
+        """
+        first: dict[str, str] = {}
+        every: dict[str, set[str]] = {rule["kind"]: set() for rule in self.about["rules"]}
+        faults = {e.rule: set[str]() for e in self.exclusions if e.rule not in every}
+        every = faults | every
+        for exclusion in self.exclusions:
+            first.setdefault(exclusion.case, exclusion.rule)
+            every[exclusion.rule].add(exclusion.case)
+        counted = list(first.values())
+        return [(rule, counted.count(rule), len(cases)) for rule, cases in every.items()]
+
+
+def curate(
+    protocol: Protocol,
+    rules: tuple[AnyRule, ...],
+    *,
+    reference: Path,
+    jobs: int | None = 1,
+    progress: Callable[[str], None] = lambda _case: None,
+) -> Curation:
+    """Ask every rule about every case of the reference; nothing is moved or deleted."""
+    cases = case_names(reference)
+    known = case_table(protocol, reference, cases)
+    tasks = [CurateTask(protocol, reference, case, rules) for case in cases]
+    workers = runtime.default_jobs(len(tasks)) if jobs is None else jobs
+    found: dict[str, Inspected] = {}
+    for task, inspected in runtime.run(inspect_case, tasks, jobs=workers):
+        found[task.case] = inspected
+        progress(task.case)
+    kept = [  # what the table of cases says of a fact counts
+        {"case": case, **(found[case].facts | known.get(case, {}))}
+        for case in cases
+        if not found[case].exclusions
+    ]
+    exclusions = tuple(e for case in cases for e in found[case].exclusions)
+    about = {
+        "protocol": {"name": protocol.name, "hash": protocol.hash},
+        "reference": str(reference.resolve()),
+        "rules": [rule.model_dump(mode="json") for rule in rules],
+    }
+    return Curation(
+        tuple(cases), pd.DataFrame(kept, columns=None if kept else ["case"]), exclusions, about
+    )
+
+
+def write(curation: Curation, out: Path) -> None:
+    """Write `exclusions.csv`, `cases.csv`, `cases_kept.txt` and `curation.json`."""
+    log = [asdict(exclusion) for exclusion in curation.exclusions]
+    write_csv(pd.DataFrame(log, columns=list(COLUMNS), dtype=object), out / "exclusions.csv")
+    write_csv(curation.kept, out / "cases.csv")
+    write_text("\n".join(curation.names), out / "cases_kept.txt")
+    counts = {
+        "cases": len(curation.cases),
+        "excluded": len(curation.cases) - len(curation.kept),
+        "kept": len(curation.kept),
+        "by_rule": {
+            rule: {"left_out": first, "break_it": every} for rule, first, every in curation.flow
+        },
+    }
+    content = json.dumps(curation.about | {"counts": counts}, indent=2, ensure_ascii=False)
+    write_text(content, out / "curation.json")

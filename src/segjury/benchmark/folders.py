@@ -1,0 +1,227 @@
+"""The folders of a benchmark: its cases and methods, and the files of each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from segjury import images
+from segjury.benchmark.names import check_name
+from segjury.errors import InputError, MissingInputError, escaped
+from segjury.protocols import Protocol
+
+# ---- cases and methods ---------------------------------------------------------------------
+
+
+def case_names(reference: Path) -> list[str]:
+    """The cases of a benchmark: the folders of the reference."""
+    return [check_name(name, "case") for name in folder_names(reference, "case")]
+
+
+def method_names(predictions: Path) -> list[str]:
+    """The methods of a benchmark: the folders of the predictions."""
+    return [check_name(name, "method") for name in folder_names(predictions, "method")]
+
+
+def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str]:
+    """The methods that were asked for, each once, or all there are."""
+    found = folder_names(predictions, "method")
+    absent = [name for name in methods or [] if name not in found]
+    if absent:
+        raise InputError(
+            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
+        )
+    return [check_name(name, "method") for name in dict.fromkeys(methods or found)]
+
+
+def folder_names(folder: Path, of: str) -> list[str]:
+    """The folders in a folder, but hidden ones, whatever their names."""
+    todo = f"Give the folder that has one folder per {of}"
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", todo)
+    names = sorted(p.name for p in folder.iterdir() if images.is_folder(p) and p.name[0] != ".")
+    if not names:
+        raise InputError(f"{folder} has no {of} folders", todo)
+    return names
+
+
+def refuse_output_among_inputs(out: Path, *inputs: Path) -> None:
+    """Refuse to write into a folder that is read from: results would be taken for cases."""
+    for folder in inputs:
+        if out.resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"--out {out} is in {folder}", "Give a folder of its own")
+
+
+def refuse_wrong_folders(
+    protocol: Protocol,
+    reference: Path | None,
+    cases: Sequence[str],
+    predictions: Path | None,
+    methods: Sequence[str],
+) -> None:
+    """Refuse folders of the wrong level, in which nothing could be scored."""
+    if reference and not any(reference_inputs(protocol, reference / case) for case in cases):
+        stem = protocol.reference.rater_stems[0]
+        raise InputError(
+            f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
+            "Give the folder that has one folder per case",
+        )
+    mask = protocol.prediction.mask
+    if (
+        predictions
+        and methods
+        and all(images.candidates(predictions / name, mask) for name in methods)
+    ):
+        raise InputError(
+            f"the folders in {predictions} are cases, not methods",
+            f"Give the folder above it, {predictions.parent}",
+        )
+
+
+def unknown_cases(
+    reference: Path, predictions: Path, methods: Sequence[str], *, follow_links: bool = False
+) -> list[str]:
+    """Predictions of cases that the reference does not have: probably a misspelt name.
+
+    A method's folder that is a link is not looked into unless `follow_links`.
+    """
+    cases = set(case_names(reference))
+    return [
+        f"method {method}: {escaped(path.name)} is no case of the reference"
+        for method in methods
+        if follow_links or not leaves(predictions / method, predictions / method)
+        if os.access(predictions / method, os.R_OK | os.X_OK)
+        for path in sorted((predictions / method).iterdir())
+        if images.is_folder(path) and path.name[0] != "." and path.name not in cases
+    ]
+
+
+# ---- files of a case -----------------------------------------------------------------------
+
+
+def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
+    """The files that a case's reference is read from, those that there are."""
+    form = protocol.reference
+    stems = [*form.rater_stems, form.consensus, form.structures.file if form.structures else None]
+    return [path for stem in stems if stem for path in images.candidates(folder, stem)]
+
+
+def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
+    """The files that a prediction is read from in either layout, those that there are."""
+    folder = method_folder / case
+    stems = [protocol.prediction.mask, *protocol.probability_stems.values()]
+    found = [path for stem in stems for path in images.candidates(folder, stem)]
+    found += images.candidates(method_folder, case)
+    archive = method_folder / f"{case}.npz"
+    return [*found, archive] if images.is_file(archive) else found
+
+
+def prediction_layout(method_folder: Path, case: str) -> str:
+    """Which layout a prediction is looked for in, as it decides what is read."""
+    folder = method_folder / case
+    if images.is_folder(folder):
+        return "folder"
+    return "link" if os.access(method_folder, os.X_OK) and folder.is_symlink() else "files"
+
+
+@dataclass(frozen=True)
+class PredictionFiles:
+    """The mask of a prediction, and for each label the file with its probability map."""
+
+    mask: Path
+    probabilities: dict[str, Path]
+
+
+def prediction_files(
+    protocol: Protocol, method_folder: Path, case: str, *, follow_links: bool = False
+) -> PredictionFiles:
+    """The files of a prediction, in either layout.
+
+    Unless `follow_links`, none may be reached by a link that leaves the folder of the method: it
+    could lead to the reference, or to another's files.
+    """
+    if not follow_links and leaves(method_folder, method_folder):
+        raise link_refused(method_folder)
+    found = _find_prediction(protocol, method_folder, case)
+    for path in () if follow_links else (found.mask, *found.probabilities.values()):
+        if leaves(path, method_folder):
+            raise link_refused(path)
+    return found
+
+
+def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
+    folder, stems = method_folder / case, protocol.probability_stems
+    layout = prediction_layout(method_folder, case)
+    if layout == "link":
+        raise InputError(f"{case} is a link that leads to no folder", "Copy the folder")
+    if layout == "folder":
+        mask = images.find(folder, protocol.prediction.mask)
+        return PredictionFiles(mask, {n: images.find(folder, stem) for n, stem in stems.items()})
+    try:
+        mask = images.find(method_folder, case)
+    except MissingInputError:
+        maps = " and a map" if stems else ""
+        raise MissingInputError(
+            "no prediction", f"Expected {method_folder.name}/{case}/ with a mask{maps}"
+        ) from None
+    archive = method_folder / f"{case}.npz"
+    if stems and not images.is_file(archive):
+        wanted = [use.name for use in protocol.metrics if use.metric.needs_probability]
+        raise MissingInputError(
+            f"{archive.name} is missing",
+            f"{', '.join(wanted)} need probabilities: predict with --save_probabilities",
+        )
+    return PredictionFiles(mask, dict.fromkeys(stems, archive))
+
+
+def link_refused(path: Path) -> InputError:
+    """What to say of a path that `leaves` the folder of its method."""
+    return InputError(
+        f"{path.name} is reached by a link that leaves the folder of the method",
+        "Copy the file there, or say --follow-links",
+    )
+
+
+def leaves(path: Path, method_folder: Path) -> bool:
+    """Whether links lead from a path of a method to a place out of its folder, or in a circle.
+
+    The folder may not be a link itself; that of all predictions may.
+    """
+    place = method_folder.parent.resolve() / method_folder.name
+    try:
+        return not path.resolve(strict=True).is_relative_to(place)
+    except PermissionError:
+        return False  # which reading it will tell
+    except (OSError, RuntimeError):
+        return True
+
+
+# ---- what files hold -----------------------------------------------------------------------
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Fingerprint of files by name and content; a missing one counts as such."""
+    total = hashlib.blake2b(digest_size=16)
+    for path in paths:
+        total.update(path.name.encode(errors="surrogateescape") + b"\0")
+        try:
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "blake2b").digest())
+        except OSError:
+            total.update(b"missing")
+    return total.hexdigest()
+
+
+def stamps(paths: Iterable[Path]) -> list[tuple[Path, int, int, int]]:
+    """What changes when a file is written anew: a quick look, where `digest` reads it."""
+    found = []
+    for path in paths:
+        try:
+            about = path.stat()
+            found.append((path, about.st_ino, about.st_size, about.st_mtime_ns))
+        except OSError:
+            found.append((path, -1, -1, -1))
+    return found

@@ -1,0 +1,176 @@
+"""Read the files of a case: what its raters drew, and what a method predicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from segjury import images
+from segjury.arrays import bounding_box, grow
+from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
+from segjury.benchmark.folders import prediction_files, prediction_inputs, stamps
+from segjury.consensus import RaterPatterns, pack_marks
+from segjury.errors import InputError, MissingInputError
+from segjury.images.grid import Grid, grid_differences
+from segjury.images.labels import LabelMap, Marks
+from segjury.images.volume import Volume
+from segjury.metrics.invasion import REACH
+from segjury.protocols import Protocol
+from segjury.protocols.protocol import GridRules
+from segjury.runtime import ahead
+
+READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
+MOST_AHEAD = 2
+WELL_COMPRESSED = 16
+
+# ---- reference -----------------------------------------------------------------------------
+
+
+def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
+    """Read and prepare a case's reference."""
+    warnings: list[str] = []
+    form = protocol.reference
+    if not folder.is_dir():
+        raise MissingInputError("the case has no reference folder")
+    first = images.read_mask(images.find(folder, form.rater_stems[0]), labels=form.allowed_labels)
+    grid = first.grid
+
+    def marks() -> Iterator[Marks]:
+        yield numbered(first, form.labels)
+        paths = [images.find(folder, stem) for stem in form.rater_stems[1:]]
+
+        def read(path: Path) -> LabelMap:
+            return images.read_mask(path, labels=form.allowed_labels, expected_shape=grid.shape)
+
+        for path, loaded in zip(paths, ahead(read, paths, depth=2), strict=True):
+            mask = loaded.result()
+            warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+            yield numbered(mask, form.labels)
+
+    n_labels = len(form.labels) + 1
+    patterns = pack_marks(marks(), grid.shape, n_raters=form.n_raters, n_labels=n_labels)
+    consensus = _given_consensus(protocol, folder, grid, warnings)
+    structures = _structures(protocol, folder, grid, warnings)
+    names = tuple(form.labels)
+    return ReferenceCase(grid, patterns, names, structures, consensus, tuple(warnings))
+
+
+def numbered(mask: LabelMap, labels: Mapping[str, int]) -> Marks:
+    """Voxels of the scored labels, and these as 1, 2, ... in their order."""
+    table = np.zeros(256, np.uint8)  # no label is larger
+    table[list(labels.values())] = np.arange(1, len(labels) + 1)
+    return mask.marks.relabelled(lambda labels: table[labels])
+
+
+def _given_consensus(
+    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+) -> RaterPatterns | None:
+    """The consensus that the case brings along, if it does."""
+    form = protocol.reference
+    if not form.consensus or not images.candidates(folder, form.consensus):
+        return None
+    path = images.find(folder, form.consensus)
+    mask = images.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+    marks = [numbered(mask, form.labels)]
+    return pack_marks(marks, grid.shape, n_raters=1, n_labels=len(form.labels) + 1)
+
+
+def _structures(
+    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+) -> dict[str, Structure | None]:
+    form = protocol.reference.structures
+    if form is None:
+        return {}
+    path = images.find(folder, form.file)
+    found = images.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
+    structures: dict[str, Structure | None] = dict.fromkeys(form.labels)
+    for name, label in form.labels.items():
+        tight = bounding_box(found.where(label), grid.shape)
+        if tight is not None:
+            box = grow(tight, REACH, grid.shape)
+            structures[name] = Structure(found.crop(label, box), box, grid.spacing_mm)
+    return structures
+
+
+# ---- prediction ----------------------------------------------------------------------------
+
+
+def load_prediction(
+    protocol: Protocol, method_folder: Path, case: str, grid: Grid, *, follow_links: bool = False
+) -> PredictedCase:
+    """Read a method's prediction of a case and compare its grid with the reference's.
+
+    See `prediction_files` for `follow_links`.
+    """
+    found = prediction_files(protocol, method_folder, case, follow_links=follow_links)
+    labels = protocol.reference.labels
+    mask = read_predicted_mask(protocol, found.mask, grid)
+    warnings = grid_warnings(protocol, grid, mask.grid, found.mask.name)
+    marks = numbered(mask, labels)
+    del mask  # so that it does not lie beside the maps
+    maps = []
+    for name, path in found.probabilities.items():
+        maps.append(read_probability_map(path, labels[name], grid))
+        warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
+    return PredictedCase(marks, tuple(maps), tuple(warnings))
+
+
+def read_ahead(
+    protocol: Protocol, predictions: Path, methods: Iterable[str], case: str, grid: Grid
+) -> int:
+    """How many predictions may wait in memory while another is scored.
+
+    A map that was compressed well is mostly 0, which takes no memory; one that was not holds
+    a float32 or, if even that would not do, a float64 per voxel.
+    """
+    voxels, largest = math.prod(grid.shape), 1
+    for method in methods:
+        size = voxels  # of the mask
+        for _, _, stored, _ in stamps(prediction_inputs(protocol, predictions / method, case)):
+            size += min(WELL_COMPRESSED * stored, (8 if stored > 4 * voxels else 4) * voxels)
+        largest = max(largest, size)
+    return max(0, min(MOST_AHEAD, READ_AHEAD_BYTES // largest - 1))
+
+
+def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:
+    """A predicted mask with the labels of the protocol."""
+    labels = protocol.reference.labels.values()
+    return images.read_mask(path, labels=labels, expected_shape=grid.shape)
+
+
+def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
+    """A label's probability map in either layout; nnU-Net's archive has no grid of its own."""
+    if path.suffix == ".npz":
+        return images.read_nnunet_probability(path, channel=label, grid=grid)
+    return images.read_probability(path, expected_shape=grid.shape)
+
+
+# ---- grids ---------------------------------------------------------------------------------
+
+
+def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
+    """Warnings for differences the protocol tolerates; the others are errors."""
+    return tolerated_differences(protocol.grid, grid, other, name)
+
+
+def tolerated_differences(
+    rules: GridRules, grid: Grid, other: Grid, name: str, *, reference: str = "reference"
+) -> list[str]:
+    """Warnings for differences of a file's grid that rules tolerate; the others are errors."""
+    warnings = []
+    try:
+        found = grid_differences(grid, other, tolerance_mm=rules.tolerance_mm, name=reference)
+    except InputError as error:
+        raise error.about(name) from None
+    for difference in found:
+        severity = getattr(rules, difference.property)
+        if severity == "error":
+            raise InputError(f"{name} {difference.message}", f"Resample it to the {reference} grid")
+        if severity == "warn":
+            warnings.append(f"{name} {difference.message}")
+    return warnings

@@ -1,0 +1,1 @@
+"""A synthetic AortaSeg benchmark."""

@@ -1,0 +1,1 @@
+"""A synthetic CURVAS 2024 benchmark."""

@@ -1,0 +1,1 @@
+"""A synthetic SMILE-UHURA benchmark."""

@@ -1,0 +1,150 @@
+"""Leaderboards and analyses as the terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from rich.text import Text
+
+from segjury.analysis import Analysis, Placing, sureness
+from segjury.analysis.ranking import Leaderboard
+from segjury.analysis.sentences import summary
+from segjury.analysis.stability import Stability
+from segjury.analysis.tables import ALL, parts
+from segjury.analysis.tests import Pair
+from segjury.cli.terminal import plain_table, say, terminal
+
+
+def print_placing(placing: Placing, cohort: str | None) -> None:
+    """A leaderboard: notes, the order and how sure it is, then value and rank per metric."""
+    first, others = placing.board, placing.others
+    of = _reading(first.reading, cohort)
+    of += "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
+    beside = "; then the positions in the other readings" if others else ""
+    scheme = placing.rules.ranking.scheme
+    cases = f"{placing.cases} case{'s' * (placing.cases != 1)}"
+    say(f"{of}: {cases}, {scheme}{beside}")
+    for note in placing.notes:
+        say(f"note: {note}")
+    sure = sureness(placing)
+    head = ("", "method", "mean rank", "sd", *sure, *(other.reading for other in others))
+    table = plain_table(*head)
+    methods = list(map(str, first.position.index))
+    for n, method in enumerate(methods):
+        table.add_row(
+            str(first.position[method]),
+            Text(method),  # never read as markup
+            f"{first.mean_rank[method]:.2f}",
+            f"{first.sd_rank[method]:.2f}",
+            *(cells[n] for cells in sure.values()),
+            *(_position(other, method) for other in others),
+        )
+    terminal().print(table)
+    if placing.stability is not None:
+        wrong = placing.stability.overall.first_wrong
+        say(
+            f"interval: of the place in {placing.stability.samples} resamples of the cases; the "
+            f"first place goes to others in {100 * wrong:.3g} % of them.\n"
+            "group: methods that share a letter are not told apart by the cases, pair by pair."
+        )
+    say("\nvalue (rank) per metric")
+    _print_wide(
+        methods,
+        {
+            str(key): [
+                f"{value:.4g} ({place:.3g})"
+                for value, place in zip(first.values[key], first.ranks[key], strict=True)
+            ]
+            for key in first.values.columns
+        },
+    )
+
+
+def _reading(reading: str, cohort: str | None) -> str:
+    """What is ranked: the reading, unless the table is another tool's, and the cohort."""
+    which = "leaderboard" if reading == "given" else f"reading {reading}"
+    return f"{which}, cohort {cohort}" if cohort else which
+
+
+def _position(board: Leaderboard, method: str) -> str:
+    return str(board.position[method]) if method in board.position.index else "-"
+
+
+def _print_wide(methods: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+    """A line per method, in as many tables as the width needs."""
+    shown, keys = terminal(), list(columns)
+    widest = max(len(cell) for key in keys for cell in (key, *columns[key]))
+    per_table = max(1, (shown.width - max(map(len, methods)) - 4) // (widest + 2))
+    for start in range(0, len(keys), per_table):
+        part = keys[start : start + per_table]
+        table = plain_table("method", *part)
+        for n, method in enumerate(methods):
+            table.add_row(Text(method), *(Text(columns[key][n]) for key in part))
+        shown.print(table)
+
+
+def print_analysis(analysis: Analysis, cohort: str | None) -> None:
+    """What an analysis found: sentences first, then the tests in tables."""
+    say(_reading(analysis.panel.reading, cohort))
+    for sentence in summary(analysis):
+        say(f"- {sentence}")
+    for (column, value), part in parts(analysis):
+        _print_scores(part, "" if column == ALL else f", {column} {value}")
+
+
+def _print_scores(analysis: Analysis, where: str) -> None:
+    level = analysis.settings.level
+    say(f"\nmean [{100 * level:g} % interval] per score{where}")
+    _print_wide(
+        analysis.panel.methods,
+        {
+            key: [
+                f"{mean:.4g} [{low:.4g}, {high:.4g}]"
+                for mean, low, high in zip(
+                    score.means.estimate, score.means.low, score.means.high, strict=True
+                )
+            ]
+            for key, score in analysis.scores.items()
+        },
+    )
+    tested = {key: score.tests for key, score in analysis.scores.items() if score.tests}
+    if not tested:
+        return
+    methods = analysis.panel.methods
+    pairs = len(methods) * (len(methods) - 1) // 2
+    say(f"tests{where}; pairs of {pairs} that differ at {analysis.settings.alpha:g} after Holm")
+    table = plain_table(
+        "score", "cases", "Friedman chi2", "p", "Conover", "Wilcoxon", "first place lost"
+    )
+    for key, tests in tested.items():
+        differ = (tests.conover[np.triu_indices(len(methods), 1)] < tests.alpha).sum()
+        omnibus = tests.friedman.p < tests.alpha  # Conover's test comes after it
+        table.add_row(
+            Text(key),
+            str(tests.cases),
+            f"{tests.friedman.chi2:.2f}",
+            f"{tests.friedman.p:.3g}",
+            str(differ) if omnibus else "-",
+            str(sum(pair.p < tests.alpha for pair in tests.wilcoxon)),
+            _lost(analysis.stability, key),
+        )
+    terminal().print(table)
+    for base in (name for name in analysis.settings.baselines if name in methods):
+        say(f"against {base}{where}: Wilcoxon p, Holm within each score; + better, - worse")
+        compared = {key: tests.against(methods.index(base)) for key, tests in tested.items()}
+        others = [methods[m] for m in next(iter(compared.values()))]
+        if not others:
+            continue
+        cells = {key: [_compared(p) for p in pairs.values()] for key, pairs in compared.items()}
+        _print_wide(others, cells)
+
+
+def _compared(pair: Pair) -> str:
+    signs = {1: "+", 0: "=", -1: "-"}
+    return f"{pair.p:.3g} {signs[pair.sign]}"
+
+
+def _lost(stability: Stability, key: str) -> str:
+    """How often the first place of a score goes to others in resamples."""
+    return f"{100 * stability.scores[key].first_wrong:.3g} %" if stability.tells else "-"

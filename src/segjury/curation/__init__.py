@@ -1,8 +1,0 @@
-"""Rules for which cases of a benchmark to keep, as data, and a log of those left out."""
-
-from __future__ import annotations
-
-from segjury.curation.curation import Curation, curate, write
-from segjury.curation.rules import load_rules
-
-__all__ = ["Curation", "curate", "load_rules", "write"]

@@ -1,0 +1,1 @@
+"""Image file formats, one file each; all decode what they read here, and trust no header."""

@@ -1,0 +1,71 @@
+"""What headers claim, checked before memory is taken for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.arrays import Shape, Triple
+from segjury.errors import InputError
+from segjury.images.grid import Direction, Grid
+
+MAX_VOXELS = 2**30
+DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
+SMALLEST_DETERMINANT = 1e-6  # axes flatter than this span no volume
+
+
+def check_size(shape: Shape, itemsize: int, limit: int, expected_shape: Shape | None) -> None:
+    """Refuse a shape that is not the expected one, too large, or more than `limit` bytes hold."""
+    if expected_shape is not None and shape != expected_shape:
+        raise InputError(
+            f"has shape {shape}, the reference has {expected_shape}",
+            "Resample it to the reference grid",
+        )
+    if math.prod(shape) > MAX_VOXELS:
+        raise InputError(f"claims {shape} voxels in its header, more than {MAX_VOXELS}", "Crop it")
+    if math.prod(shape) * itemsize > limit:
+        raise InputError(
+            f"claims {shape} voxels in its header, more than the file can hold",
+            "Write or copy it again",
+        )
+
+
+def three_dimensions(sizes: Sequence[int]) -> Shape:
+    """The shape with three axes: one of a single voxel is added, or left out, at the end."""
+    shape = [*sizes]
+    while len(shape) > 3 and shape[-1] == 1:
+        shape.pop()
+    shape += [1] * (3 - len(shape))
+    if len(shape) > 3 or min(shape) < 1:
+        raise InputError(f"has shape {tuple(sizes)}", "Store one three-dimensional volume")
+    return shape[0], shape[1], shape[2]
+
+
+def numeric(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of voxels, if it is one of plain numbers."""
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        raise InputError(f"has voxels of type {dtype}", "Store integers or floats")
+    return dtype
+
+
+def placed(shape: Shape, spacing: Any, origin: Any, direction: NDArray[Any]) -> Grid:
+    """The grid of a shape, if spacing, origin and axes can be those of a volume."""
+    numbers = np.concatenate([spacing, origin, direction.ravel()])
+    sound = np.isfinite(numbers).all() and (np.asarray(spacing) > 0).all()
+    if not sound or not abs(np.linalg.det(direction)) > SMALLEST_DETERMINANT:
+        raise InputError("has a broken orientation in its header", "Write it again")
+    return Grid(shape, _triple(spacing), _triple(origin), _rows(direction))
+
+
+def _triple(values: Any) -> Triple:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
+
+
+def _rows(matrix: NDArray[Any]) -> Direction:
+    x, y, z = (_triple(row) for row in matrix)
+    return x, y, z

@@ -1,0 +1,130 @@
+"""MetaImage files with their data inside (`.mha`), read as ITK does.
+
+The header is lines `Key = value`; the last is `ElementDataFile = LOCAL`, and the voxels follow.
+Space is LPS. A row of `TransformMatrix` is an axis of the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from segjury.arrays import Shape
+from segjury.errors import InputError
+from segjury.images.formats.limits import placed, three_dimensions
+from segjury.images.formats.streams import Change, as_stored
+from segjury.images.formats.text_headers import (
+    Lines,
+    Stored,
+    keep,
+    numbers,
+    read_stored,
+    required,
+    shown,
+    whole_numbers,
+)
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
+
+TYPES = {
+    "MET_CHAR": "i1",
+    "MET_UCHAR": "u1",
+    "MET_SHORT": "i2",
+    "MET_USHORT": "u2",
+    "MET_INT": "i4",
+    "MET_UINT": "u4",
+    "MET_LONG": "i4",  # of four bytes on every machine
+    "MET_ULONG": "u4",
+    "MET_LONG_LONG": "i8",
+    "MET_ULONG_LONG": "u8",
+    "MET_FLOAT": "f4",
+    "MET_DOUBLE": "f8",
+}
+LAST = "ElementDataFile"
+# different names of one thing
+SPACING = ("ElementSpacing", "ElementSize")
+ORIGIN = ("Offset", "Position", "Origin")
+AXES = ("TransformMatrix", "Rotation", "Orientation")
+BIG_ENDIAN = ("BinaryDataByteOrderMSB", "ElementByteOrderMSB")
+# values that change what the data mean
+PLAIN = {
+    "ElementNumberOfChannels": "1",
+    "HeaderSize": "0",
+    "ElementToIntensityFunctionSlope": "1",
+    "ElementToIntensityFunctionOffset": "0",
+}
+
+
+def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+    """The volume in a file, its voxels changed as they are read."""
+    with path.open("rb") as file:
+        return read_stored(file, _header(file), expected_shape, change)
+
+
+def read_grid(path: Path) -> Grid:
+    """The grid of the volume in a file."""
+    with path.open("rb") as file:
+        return _header(file).grid
+
+
+def _header(file: BinaryIO) -> Stored:
+    fields = _fields(file)
+    if fields[LAST].lower() != "local":
+        raise InputError("keeps its data in another file", "Store it as one file")
+    for key, plain in PLAIN.items():
+        if key in fields and numbers(fields[key], 1, key) != [float(plain)]:
+            raise InputError(f"says {key!r} is {shown(fields[key])}", f"Store it with {plain}")
+    if not _flag(fields, ("BinaryData",), default=True):
+        raise InputError("keeps its data as text", "Store it as binary data")
+    kind = required(fields, "ElementType")
+    if kind not in TYPES:
+        raise InputError(f"has voxels of type {shown(kind)}", "Store one number per voxel")
+    order = ">" if _flag(fields, BIG_ENDIAN, default=False) else "<"
+    packed = _flag(fields, ("CompressedData",), default=False)
+    return Stored(_grid(fields), np.dtype(order + TYPES[kind]), "zlib" if packed else "raw")
+
+
+def _fields(file: BinaryIO) -> dict[str, str]:
+    lines, fields = Lines(file), dict[str, str]()
+    while LAST not in fields:
+        key, sign, value = (lines.next() or "").partition("=")
+        if not sign:
+            raise InputError("is not an MHA file", "Write it again, or give it its true ending")
+        keep(fields, key.strip(), value.strip())
+    return fields
+
+
+def _grid(fields: Mapping[str, str]) -> Grid:
+    (n,) = whole_numbers(required(fields, "NDims"), 1, "NDims")
+    if not 2 <= n <= 10:  # as many as ITK knows
+        raise InputError(f"has {n} axes", "Store one three-dimensional volume")
+    shape = three_dimensions(whole_numbers(required(fields, "DimSize"), n, "DimSize"))
+    spacing, origin, direction = np.ones(3), np.zeros(3), np.eye(3)
+    if text := _one_of(fields, SPACING):
+        spacing[:n] = numbers(text, n, SPACING[0])[:3]
+    if text := _one_of(fields, ORIGIN):
+        origin[:n] = numbers(text, n, ORIGIN[0])[:3]
+    if text := _one_of(fields, AXES):
+        axes = np.reshape(numbers(text, n * n, AXES[0]), (n, n))
+        direction[:n, :n] = axes.T[:3, :3]
+    return placed(shape, spacing, origin, direction)
+
+
+def _one_of(fields: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    found: dict[Any, str] = {fields[name]: name for name in names if name in fields}
+    if len(found) > 1:
+        told = " and ".join(map(repr, found.values()))
+        raise InputError(f"says different things in {told}", "Write it again")
+    return next(iter(found), None)
+
+
+def _flag(fields: Mapping[str, str], names: tuple[str, ...], *, default: bool) -> bool:
+    text = _one_of(fields, names)
+    if text is None:
+        return default
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise InputError(f"says {names[0]!r} is {shown(text)}, expected True or False", "Mend it")
+    return text.lower() in ("true", "1")

@@ -1,0 +1,111 @@
+"""Headers of text before the voxels, as MHA and NRRD have: their lines, and what follows them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from isal import igzip
+
+from segjury.arrays import Shape
+from segjury.errors import InputError
+from segjury.images.formats.limits import DEFLATE_LIMIT, check_size
+from segjury.images.formats.streams import Change, Inflated, broken_data_in_words, read_values
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
+
+HEADER_BYTES = 1 << 20
+# one way to match each text: two would take time with the square of its length
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan", re.ASCII | re.IGNORECASE)
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+Packing = Literal["raw", "zlib", "gzip"]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a header says of the voxels behind it."""
+
+    grid: Grid
+    dtype: np.dtype[Any]
+    packing: Packing
+
+
+class Lines:
+    """The lines of a header, up to a limit."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = HEADER_BYTES
+
+    def next(self) -> str | None:
+        """The next line, without its end; None where there is none."""
+        line = self._file.readline(self._left)
+        self._left -= len(line)
+        if self._left <= 0:
+            raise InputError(
+                f"has a header of more than {HEADER_BYTES} bytes", "Write it without its extras"
+            )
+        return line.decode("utf-8", "replace").rstrip("\r\n") if line else None
+
+
+def keep(fields: dict[str, str], key: str, value: str) -> None:
+    """Add a line to a header; two of one kind could mean two things."""
+    if key in fields:
+        raise InputError(f"has two lines {key!r} in its header", "Write it again")
+    fields[key] = value
+
+
+def required(fields: Mapping[str, str], key: str) -> str:
+    """The value of a line that must be there."""
+    if key not in fields:
+        raise InputError(f"has no line {key!r} in its header", "Write it again")
+    return fields[key]
+
+
+def numbers(text: str, count: int, key: str) -> list[float]:
+    """`count` numbers in a line."""
+    return [float(word) for word in _words(text, count, key, NUMBER)]
+
+
+def whole_numbers(text: str, count: int, key: str) -> list[int]:
+    """`count` whole numbers in a line."""
+    return [int(word) for word in _words(text, count, key, WHOLE_NUMBER)]
+
+
+def _words(text: str, count: int, key: str, form: re.Pattern[str]) -> list[str]:
+    words = text.split()
+    if len(words) != count or not all(form.fullmatch(word) for word in words):
+        many = "1 number" if count == 1 else f"{count} numbers"
+        raise InputError(f"says {key!r} is {shown(text)}, expected {many}", "Write it again")
+    return words
+
+
+def shown(text: str) -> str:
+    """A text of a header for a message: quoted, escaped and not long."""
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+
+def read_stored(
+    file: BinaryIO, stored: Stored, expected_shape: Shape | None, change: Change
+) -> Volume:
+    """The voxels that begin where `file` stands, changed as they are read."""
+    grid, dtype = stored.grid, stored.dtype
+    limit = os.fstat(file.fileno()).st_size - file.tell()
+    if stored.packing != "raw":
+        limit *= DEFLATE_LIMIT
+    check_size(grid.shape, dtype.itemsize, limit, expected_shape)
+    with broken_data_in_words(), contextlib.ExitStack() as opened:
+        stream: Any = file
+        if stored.packing == "zlib":
+            stream = Inflated(file)
+        elif stored.packing == "gzip":
+            stream = opened.enter_context(igzip.IGzipFile(fileobj=file, mode="rb"))
+        values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
+        stream.read(1)  # lets the checksum behind the data be compared
+    return Volume(values.reshape(grid.shape, order="F"), grid, spans)

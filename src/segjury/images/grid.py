@@ -1,0 +1,76 @@
+"""The grid of an image, its place in space, and the one comparison of two grids.
+
+Space is LPS millimetres, as in ITK.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from segjury.arrays import Triple
+from segjury.errors import InputError
+
+Direction = tuple[Triple, Triple, Triple]
+Property = Literal["spacing", "origin", "direction"]
+
+IDENTITY: Direction = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Shape, spacing, origin and direction of a volume; columns of `direction` are its axes."""
+
+    shape: tuple[int, int, int]
+    spacing_mm: Triple = (1.0, 1.0, 1.0)
+    origin_mm: Triple = (0.0, 0.0, 0.0)
+    direction: Direction = IDENTITY
+
+    @property
+    def voxel_volume_mm3(self) -> float:
+        """Volume of one voxel."""
+        return float(np.prod(self.spacing_mm))
+
+
+@dataclass(frozen=True)
+class GridDifference:
+    """One property in which two grids differ beyond tolerance."""
+
+    property: Property
+    message: str
+
+
+def grid_differences(
+    reference: Grid,
+    other: Grid,
+    *,
+    tolerance_mm: float = 1e-3,
+    tolerance_direction: float = 1e-3,
+    name: str = "reference",
+) -> list[GridDifference]:
+    """Compare two grids: raise `InputError` for another shape, list what else differs.
+
+    Spacing and origin may differ by `tolerance_mm` along each axis, direction cosines by
+    `tolerance_direction`. Messages call the first grid the `name`'s.
+    """
+    if other.shape != reference.shape:
+        raise InputError(
+            f"has shape {other.shape}, the {name} has {reference.shape}",
+            f"Resample it to the {name} grid",
+        )
+    checks: tuple[tuple[Property, Any, Any, float], ...] = (
+        ("spacing", reference.spacing_mm, other.spacing_mm, tolerance_mm),
+        ("origin", reference.origin_mm, other.origin_mm, tolerance_mm),
+        ("direction", reference.direction, other.direction, tolerance_direction),
+    )
+    return [
+        GridDifference(kind, f"has {kind} {_rounded(got)}, the {name} has {_rounded(expected)}")
+        for kind, expected, got, tolerance in checks
+        if not np.allclose(got, expected, rtol=0, atol=tolerance)
+    ]
+
+
+def _rounded(values: Any) -> str:
+    return str(np.round(np.asarray(values, float), 4).tolist())

@@ -1,0 +1,135 @@
+"""Masks and label maps as their labelled voxels alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.arrays import (
+    LONGEST_SPAN,
+    Bools,
+    Box,
+    Ints,
+    Span,
+    coordinates,
+    flat,
+    nonzero_spans,
+)
+from segjury.images.grid import Grid
+
+MANY = 16  # more marks than one voxel in so many are kept as the image itself
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The labelled voxels of an image, by flat index in ascending order, and their labels.
+
+    Few are kept as lists, many as the image itself, whose voxels then cost their own size and not
+    the eight bytes more of an index. What looks at all of them looks at a piece at a time.
+    """
+
+    listed: tuple[Ints, NDArray[Any]] | None
+    image: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))  # flat
+    spans: tuple[Span, ...] = ()  # of the image, outside which every voxel is 0
+
+    @classmethod
+    def of(cls, array: NDArray[Any], spans: Iterable[Span] | None = None) -> Marks:
+        """The marks of an image; looks only at `spans`, where they are known."""
+        image = flat(array)
+        spans = tuple(nonzero_spans(array) if spans is None else spans)
+        found, left = [np.zeros(0, np.int64)], image.size // MANY
+        for start, stop in spans:
+            found.append(np.flatnonzero(image[start:stop]) + start)
+            left -= found[-1].size
+            if left < 0:
+                return cls(None, image, spans)
+        voxels = np.concatenate(found)
+        return cls((voxels, image[voxels]))
+
+    def pieces(self) -> Iterator[tuple[Ints, NDArray[Any]]]:
+        """Voxels and their labels, at most 2^18 at a time."""
+        if self.listed:
+            voxels, labels = self.listed
+            for start in range(0, voxels.size, LONGEST_SPAN):
+                yield voxels[start : start + LONGEST_SPAN], labels[start : start + LONGEST_SPAN]
+        for start, stop in self.spans:
+            span = self.image[start:stop]
+            here = np.flatnonzero(span)
+            yield here + start, span[here]
+
+    @property
+    def voxels(self) -> Ints:
+        """All labelled voxels as one list."""
+        return self.listed[0] if self.listed else self.select(lambda labels: labels != 0)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The label of each of `voxels`."""
+        if self.listed:
+            return self.listed[1]
+        return np.concatenate([labels for _, labels in self.pieces()])
+
+    def select(self, wanted: Callable[[NDArray[Any]], Bools]) -> Ints:
+        """The voxels with a wanted label as one list; 0 is never wanted."""
+        if self.listed:
+            voxels, labels = self.listed
+            return np.asarray(voxels[wanted(labels)])
+        sizes = [np.count_nonzero(wanted(self.image[first:last])) for first, last in self.spans]
+        selected, ends = np.empty(sum(sizes), np.int64), np.cumsum(sizes)
+        for (first, last), size, end in zip(self.spans, sizes, ends, strict=True):
+            selected[end - size : end] = np.flatnonzero(wanted(self.image[first:last])) + first
+        return selected
+
+    def where(self, label: int) -> Ints:
+        """The voxels with a label as one list."""
+        return self.select(lambda labels: np.asarray(labels == label))
+
+    def relabelled(self, new: Callable[[NDArray[Any]], NDArray[Any]]) -> Marks:
+        """The marks with other labels; what becomes 0 is none."""
+        if self.listed:
+            voxels, labels = self.listed[0], new(self.listed[1])
+            kept = labels != 0
+            return Marks((voxels, labels) if kept.all() else (voxels[kept], labels[kept]))
+        image = np.zeros(self.image.size, new(self.image[:0]).dtype)
+        for start, stop in self.spans:
+            image[start:stop] = new(self.image[start:stop])
+        return Marks.of(image, self.spans)
+
+
+@dataclass(frozen=True)
+class LabelMap:
+    """A mask or label map on a grid, as its labelled voxels."""
+
+    marks: Marks
+    grid: Grid
+
+    @property
+    def voxels(self) -> Ints:
+        """Flat indices of the labelled voxels, ascending."""
+        return self.marks.voxels
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Their labels."""
+        return self.marks.labels
+
+    def where(self, label: int) -> Ints:
+        """Flat indices of the voxels with a label."""
+        return self.marks.where(label)
+
+    def dense(self, label: int | None = None) -> Bools:
+        """The mask of a label, or of all, on the whole grid."""
+        mask = np.zeros(self.grid.shape, bool, order="F")
+        flat(mask)[self.voxels if label is None else self.where(label)] = True
+        return mask
+
+    def crop(self, label: int, box: Box) -> Bools:
+        """The mask of a label in a box that holds all its voxels."""
+        x, y, z = coordinates(self.where(label), self.grid.shape)
+        mask = np.zeros([side.stop - side.start for side in box], bool, order="F")
+        mask[x - box[0].start, y - box[1].start, z - box[2].start] = True
+        return mask

@@ -1,0 +1,116 @@
+"""Image files of any known format: volumes, masks and probability maps."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from segjury.arrays import Shape
+from segjury.errors import InputError, MissingInputError, unreadable
+from segjury.images.finding import SUFFIXES, is_file
+from segjury.images.formats import mha, nifti, nrrd
+from segjury.images.formats.streams import Change, as_stored
+from segjury.images.formats.values import Labels, Probabilities, storable
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap, Marks
+from segjury.images.volume import Volume
+from segjury.runtime.writing import whole
+
+FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, ".nrrd": nrrd}
+
+
+def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+    """Read any known format; values as stored, header scaling applied."""
+    with _errors_about(path):
+        return _read(path, expected_shape, as_stored)
+
+
+def _read(path: Path, expected_shape: Shape | None, change: Change) -> Volume:
+    format_ = FORMATS[suffix_of(path)]
+    _refuse_absent(path)
+    volume: Volume = format_.read(path, expected_shape, change)
+    return volume
+
+
+def read_grid(path: Path) -> Grid:
+    """The grid of an image, without reading its voxels."""
+    format_ = FORMATS[suffix_of(path)]
+    with _errors_about(path):
+        _refuse_absent(path)
+        grid: Grid = format_.read_grid(path)
+    return grid
+
+
+def read_mask(
+    path: Path, *, labels: Collection[int], expected_shape: Shape | None = None
+) -> LabelMap:
+    """Read a mask or label map.
+
+    Floats close to whole numbers are rounded, others refused, and so is a value that is not one
+    of `labels` (0 is always allowed).
+    """
+    check_labels = Labels(labels)
+    with _errors_about(path):
+        volume = _read(path, expected_shape, check_labels)
+        check_labels.check()
+    return LabelMap(Marks.of(volume.array, volume.spans), volume.grid)
+
+
+def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+    """Read a probability map (float32 or float64 as stored); refuse NaN and what leaves [0, 1]."""
+    check_range = Probabilities()
+    with _errors_about(path):
+        volume = _read(path, expected_shape, check_range)
+        check_range.check()
+    return volume
+
+
+def write_volume(path: Path, volume: Volume) -> None:
+    """Write a volume in the format of the suffix; the file appears whole or not at all."""
+    suffix = suffix_of(path)
+    write = nifti.write if suffix in (".nii.gz", ".nii") else _write_with_simpleitk
+    with whole(path) as partial:
+        write(partial, volume)
+
+
+def suffix_of(path: Path) -> str:
+    """The known suffix that a file's name ends in."""
+    for suffix in SUFFIXES:
+        if path.name.endswith(suffix):
+            return suffix
+    raise InputError(f"{path.name} is of no known format", f"Use one of {', '.join(SUFFIXES)}")
+
+
+def _refuse_absent(path: Path) -> None:
+    """Refuse a file in which there is nothing to read."""
+    if not is_file(path):
+        raise MissingInputError("is missing")
+    if path.stat().st_size == 0:
+        raise InputError("is an empty file", "Write or copy it again")
+
+
+@contextlib.contextmanager
+def _errors_about(path: Path) -> Iterator[None]:
+    """Errors name the file; the numbers that come of nonsense are refused, without warnings."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except InputError as error:
+        raise error.about(path.name) from None
+    except OSError as error:
+        raise unreadable(error).about(path.name) from None
+
+
+def _write_with_simpleitk(path: Path, volume: Volume) -> None:
+    import SimpleITK as sitk
+
+    array = storable(volume.array)
+    image = sitk.GetImageFromArray(np.ascontiguousarray(array.T))
+    image.SetSpacing(volume.grid.spacing_mm)
+    image.SetOrigin(volume.grid.origin_mm)
+    image.SetDirection(np.array(volume.grid.direction).reshape(-1).tolist())
+    sitk.WriteImage(image, str(path), useCompression=True)

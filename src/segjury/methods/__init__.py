@@ -1,0 +1,1 @@
+"""What makes predictions, or changes them."""

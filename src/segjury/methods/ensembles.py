@@ -1,0 +1,211 @@
+"""Ensembles of methods: written as the prediction of one more method, and scored as such."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from segjury import images
+from segjury.analysis.ranking import Rules
+from segjury.benchmark.case import PredictedCase
+from segjury.benchmark.folders import case_names
+from segjury.benchmark.loading import load_prediction
+from segjury.consensus import (
+    SeenPatterns,
+    leaders,
+    majority,
+    multilabel_staple,
+    number_patterns,
+    settled,
+    staple,
+    votes,
+)
+from segjury.errors import InputError
+from segjury.images.grid import Grid
+from segjury.images.volume import Volume
+from segjury.protocols import Protocol
+from segjury.results.read import read_run, read_scores, run_folder
+from segjury.runtime import ahead
+from segjury.runtime.lock import claimed
+from segjury.scoring.run import run as score_again
+from segjury.scoring.run import write
+
+Voting = Literal["majority", "staple"]
+MARKER = "ensemble.json"  # in the folder of an ensemble
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Methods that vote, the best one first, under the name of one more method."""
+
+    name: str
+    methods: tuple[str, ...]
+    voting: Voting
+
+
+def score_ensemble(
+    scores: Path,
+    *,
+    top: int = 3,
+    methods: Sequence[str] | None = None,
+    voting: Voting = "majority",
+    name: str = "",
+    reference: Path | None = None,
+    predictions: Path | None = None,
+    jobs: int | None = 1,
+    progress: Callable[[str], None] = lambda _case: None,
+) -> tuple[Ensemble, list[str]]:
+    """Let the best methods of a run vote, and score the result with the others.
+
+    The `top` methods of the leaderboard vote, or those named; ensembles made before do not. The
+    prediction lands beside the methods', and the tables of the run are written again.
+    """
+    folder = scores if scores.is_dir() else scores.parent
+    table, run = read_scores(folder / "scores.csv"), read_run(folder) or {}
+    try:
+        protocol = Protocol.model_validate(run["protocol"]["definition"])
+    except (KeyError, TypeError, ValidationError):
+        raise InputError(f"there is no usable run.json beside {scores}", "Run evaluate") from None
+    reference = reference or run_folder(run, "reference", folder)
+    predictions = predictions or run_folder(run, "predictions", folder)
+    board = Rules.of_run(run).leaderboard(table)
+    ranked = [str(m) for m in board.position.index if not (predictions / str(m) / MARKER).exists()]
+    unknown = [method for method in methods or [] if method not in ranked]
+    if unknown:
+        raise InputError(f"{', '.join(unknown)} was not scored", f"Use {', '.join(ranked)}")
+    chosen = tuple(m for m in ranked if m in methods) if methods else tuple(ranked[:top])
+    if len(chosen) < 2:
+        raise InputError(f"{len(chosen)} method cannot make an ensemble", "Give at least two")
+    ensemble = Ensemble(name or f"ensemble-{voting}-{len(chosen)}", chosen, voting)
+    notes = write_ensemble(
+        ensemble,
+        protocol,
+        reference=reference,
+        predictions=predictions,
+        cases=case_names(reference),
+        follow_links=bool(run.get("follow_links")),
+        progress=progress,
+    )
+    with claimed(folder):
+        result = score_again(
+            protocol,
+            reference=reference,
+            predictions=predictions,
+            readings=run["readings"],
+            methods=[*run["methods"], *({ensemble.name} - set(run["methods"]))],
+            jobs=jobs,
+            store=folder / "parts",
+            case_file=Path(run["case_table"]) if run.get("case_table") else None,
+            efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
+            follow_links=bool(run.get("follow_links")),
+        )
+        result.run["protocol"]["text"] = run["protocol"].get("text", "")
+        write(result, folder)
+    return ensemble, notes
+
+
+def write_ensemble(
+    ensemble: Ensemble,
+    protocol: Protocol,
+    *,
+    reference: Path,
+    predictions: Path,
+    cases: Sequence[str],
+    follow_links: bool = False,
+    progress: Callable[[str], None] = lambda _case: None,
+) -> list[str]:
+    """Write the ensemble's prediction of each case; says what it had to do without.
+
+    A method whose prediction of a case is missing or unusable has no vote there. Where no method
+    has one, the ensemble has no prediction either. Probability maps are the mean of the methods'.
+    An ensemble of the same name is written anew; a method's predictions are never overwritten.
+    """
+    _make_room(predictions / ensemble.name, ensemble)
+    notes = []
+    for case in cases:
+        try:
+            first = images.find(reference / case, protocol.reference.rater_stems[0])
+            grid = images.read_grid(first)
+        except InputError as error:
+            notes.append(f"case {case}: left out, reference: {error}")
+            continue
+        votes: list[PredictedCase] = []
+
+        def load(method: str, case: str = case, grid: Grid = grid) -> PredictedCase:
+            return load_prediction(
+                protocol, predictions / method, case, grid, follow_links=follow_links
+            )
+
+        loading = ahead(load, ensemble.methods, depth=1)
+        for method, loaded in zip(ensemble.methods, loading, strict=True):
+            try:
+                votes.append(loaded.result())
+            except InputError as error:
+                notes.append(f"case {case}: without {method}: {error}")
+        if votes:
+            _write(ensemble, protocol, votes, grid, predictions / ensemble.name / case)
+        progress(case)
+    return notes
+
+
+def _make_room(folder: Path, ensemble: Ensemble) -> None:
+    """An empty folder with a mark that tells it from a method's."""
+    if Path(ensemble.name).name != ensemble.name or ensemble.name.startswith("."):
+        raise InputError(f"{ensemble.name} is no name of a folder", "Give another --name")
+    if folder.exists() and not (folder / MARKER).is_file():
+        raise InputError(f"{ensemble.name} is a method already", "Give another --name")
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir()
+    content = {"methods": ensemble.methods, "voting": ensemble.voting}
+    (folder / MARKER).write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+
+
+def _write(
+    ensemble: Ensemble,
+    protocol: Protocol,
+    votes: Sequence[PredictedCase],
+    grid: Grid,
+    folder: Path,
+) -> None:
+    labels = vote(votes, grid, n_labels=len(protocol.reference.labels) + 1, by=ensemble.voting)
+    stored = np.array([0, *protocol.reference.labels.values()], np.uint8)
+    images.write_volume(folder / f"{protocol.prediction.mask}.nii.gz", Volume(stored[labels], grid))
+    for number, stem in enumerate(protocol.probability_stems.values()):
+        mean = np.zeros(grid.shape, np.float64, order="F")
+        for each in votes:
+            mean += each.probabilities[number].array
+        mean /= len(votes)
+        images.write_volume(folder / f"{stem}.nii.gz", Volume(mean.astype(np.float32), grid))
+
+
+def vote(
+    predicted: Sequence[PredictedCase], grid: Grid, *, n_labels: int, by: Voting
+) -> NDArray[np.uint8]:
+    """The label map of an ensemble, labels from 1 in the order of the protocol.
+
+    Where labels are equally good, the one with the most votes wins, and of these the first
+    method's.
+    """
+    marks = [each.marks.pieces() for each in predicted]
+    found = number_patterns(marks, math.prod(grid.shape))
+    patterns = replace(found, n_labels=n_labels)
+    decided = majority(patterns) if by == "majority" else _staple(patterns)
+    first = settled(patterns, leaders(votes(patterns)), ties="first")
+    labels = np.where(decided == n_labels, first, decided).astype(np.uint8)
+    return patterns.spread(labels).reshape(grid.shape, order="F")
+
+
+def _staple(patterns: SeenPatterns) -> NDArray[np.int64]:
+    if patterns.n_labels == 2:
+        return staple(patterns).foreground.astype(np.int64)
+    return multilabel_staple(patterns).labels

@@ -1,0 +1,1 @@
+"""Shapes behind the metrics: skeletons, surfaces, rays, and arithmetic of any processor."""

@@ -1,0 +1,1 @@
+"""Experts' ratings of segmentations: reading them, and how far the raters agree."""

@@ -1,0 +1,1 @@
+"""Figures of hard cases and failures, and which cases to show."""

@@ -1,0 +1,1 @@
+"""What figures share: style, frame, cells, markers, axes."""

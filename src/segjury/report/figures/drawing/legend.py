@@ -1,0 +1,58 @@
+"""A key of methods: their marks and names in order, where they cannot stand at rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import offset_copy
+
+from segjury.analysis.study import Study
+from segjury.arrays import Floats
+from segjury.report.figures.drawing.frame import NAME_WIDTH
+from segjury.report.figures.drawing.style import wrapped
+
+_ROW_IN, _LINE_IN = 0.155, 0.1  # a name, and each line more that it takes
+
+
+def key_height(methods: Sequence[str]) -> float:
+    """How high the key is, in inches."""
+    return float(_heights(methods).sum())
+
+
+def draw_key(axes: Axes, study: Study, height_in: float) -> None:
+    """Write the key from the top of axes so high."""
+    heights = _heights(study.methods)
+    axes.set_axis_off()
+    axes.set_ylim(height_in, 0)
+    start, figure = axes.get_yaxis_transform(), axes.get_figure(root=True)
+    for y, method in zip(np.cumsum(heights) - heights / 2, study.methods, strict=True):
+        axes.plot(
+            0,
+            y,
+            marker=study.markers[method],
+            color=study.colours[method],
+            markersize=4.5,
+            markeredgewidth=0,
+            transform=offset_copy(start, figure, x=6, units="points"),
+            clip_on=False,
+            label=f"mark {method}",
+        )
+        axes.text(
+            0,
+            y,
+            wrapped(method, width=NAME_WIDTH),
+            transform=offset_copy(start, figure, x=12, units="points"),
+            va="center",
+            fontsize=6.5,
+            linespacing=1.0,
+            parse_math=False,
+            in_layout=False,
+            label=f"name {method}",
+        )
+
+
+def _heights(methods: Sequence[str]) -> Floats:
+    more_lines = [wrapped(method, width=NAME_WIDTH).count("\n") for method in methods]
+    return np.asarray(_ROW_IN + _LINE_IN * np.array(more_lines))

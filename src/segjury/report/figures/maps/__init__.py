@@ -1,0 +1,1 @@
+"""Figures of probability maps: calibration, volume and contact with vessels."""

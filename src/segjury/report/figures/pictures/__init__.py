@@ -1,0 +1,1 @@
+"""Pictures of a case, drawn from its images."""

@@ -1,0 +1,1 @@
+"""Figures of ranks: their intervals, resamples and what they depend on."""

@@ -1,0 +1,1 @@
+"""Figures of the raters, and of methods beside them."""

@@ -1,0 +1,204 @@
+"""The raters against each other: Dice of every pair, and of each with the consensus."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from segjury.analysis.rater_agreement import CONSENSUS, WHOLE, rater_dice
+from segjury.analysis.study import Scores, Study, study_of
+from segjury.arrays import Floats
+from segjury.errors import InputError
+from segjury.report.figures.drawing.cells import TWO_LINES_IN, draw_means
+from segjury.report.figures.drawing.frame import finished, sheet
+from segjury.report.figures.drawing.style import (
+    COLUMN_WIDTH_IN,
+    INK,
+    PAGE_WIDTH_IN,
+    SEQUENTIAL,
+    plain,
+    styled,
+)
+from segjury.report.figures.kind import Kind, Subject
+from segjury.report.figures.notation import number
+
+RATERS = "other raters"  # in place of a partner: all of them
+PAIRS = "all pairs"
+_CELL_IN = 0.43
+_NAMES_IN = 0.7
+_MARGIN = 1.3  # cells
+_FRAME_IN = 0.72
+_ALIKE = 0.05
+
+
+def raters(scores: Scores, structure: str = WHOLE) -> Figure:
+    """Mean Dice over the cases of each pair of raters, its SD below; a rater's mean in the margin.
+
+    Of several labels, `all` is the mean.
+    """
+    study = study_of(scores)
+    data = raters_data(study, structure)
+    names = [name for name in data["first"].unique() if name != PAIRS]
+    wide = len(names) + _MARGIN
+    cell_in = min(_CELL_IN, (PAGE_WIDTH_IN - _NAMES_IN) / wide)
+    with styled():
+        width = max(COLUMN_WIDTH_IN, _NAMES_IN + cell_in * wide)
+        figure = sheet(width, _FRAME_IN + cell_in * len(names))
+        matrix, margin = figure.subplots(1, 2, width_ratios=(len(names), _MARGIN))
+        for axes, columns, label in ((matrix, names, "dice"), (margin, [RATERS], "margin")):
+            _draw(axes, data, names, columns, cell_in, label=label)
+        _name(matrix, names, names)
+        _name(margin, [], ["mean with\nraters"])
+        matrix.set_xlabel(_whole(data), loc="left", fontsize=6.5, labelpad=5)
+        return finished(figure, f"Dice between raters{of_label(structure)}")
+
+
+def _draw(
+    axes: Axes,
+    data: pd.DataFrame,
+    rows: list[str],
+    columns: list[str],
+    cell_in: float,
+    *,
+    label: str,
+) -> None:
+    """Cells with the mean in large type and the SD below it."""
+    mean, sd = (_matrix(data, rows, columns, of) for of in ("mean", "sd"))
+    palest = max(0.0, math.floor(10 * data["mean"].min() - 1) / 10)
+    draw_means(
+        axes,
+        mean,
+        sd,
+        SEQUENTIAL,
+        (palest, 1.0),
+        digits=_digits(data),
+        roomy=cell_in >= TWO_LINES_IN,
+        label=label,
+    )
+
+
+def _digits(data: pd.DataFrame) -> int:
+    """Two, or three where the pairs would look the same."""
+    return 2 if data["mean"].max() - data["mean"].min() > _ALIKE else 3
+
+
+def _matrix(data: pd.DataFrame, rows: list[str], columns: list[str], of: str) -> Floats:
+    """Means or SDs of pairs, NaN where there is none: on the diagonal."""
+    known = {(row["first"], row["second"]): row[of] for row in data.to_dict("records")}
+    both = known | {(second, first): value for (first, second), value in known.items()}
+    return np.array([[both.get((row, column), np.nan) for column in columns] for row in rows])
+
+
+def _name(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
+    axes.set_yticks(range(len(rows)), labels=[_title(name) for name in rows])
+    axes.set_xticks(range(len(columns)), labels=[_title(name, short=True) for name in columns])
+    axes.xaxis.tick_top()
+    axes.tick_params(labelcolor=INK, labelsize=6.5, pad=2)
+    axes.tick_params(axis="x", labelsize=6)
+
+
+def _title(name: str, *, short: bool = False) -> str:
+    if name.isdigit():
+        return name if short else f"Rater {name}"
+    return name.capitalize()
+
+
+def _whole(data: pd.DataFrame) -> str:
+    """The mean over all pairs of raters, in words."""
+    row, digits = data[data["first"] == PAIRS].iloc[0], _digits(data)
+    cases = f"{row['cases']} case{'' if row['cases'] == 1 else 's'}"
+    return f"All pairs of raters {_mean_and_sd(row['mean'], row['sd'], digits)}, {cases}"
+
+
+def _mean_and_sd(mean: float, sd: float, digits: int) -> str:
+    return number(mean, digits) + (f" ± {number(sd, digits)}" if math.isfinite(sd) else "")
+
+
+def of_label(structure: str) -> str:
+    """What a title says of the label it is about."""
+    return "" if structure == WHOLE else f", {plain(structure)}"
+
+
+def raters_data(study: Study, structure: str = WHOLE) -> pd.DataFrame:
+    """Mean, sample SD and number of cases of each pair, of each rater with the others, of all.
+
+    The last two are over cases and pairs together.
+    """
+    dice = label_dice(study, structure)
+    among = dice["second"] != CONSENSUS
+    rows = [
+        _row(str(first), str(second), own)
+        for (first, second), own in dice.groupby(["first", "second"], sort=False)
+    ]
+    names = dict.fromkeys([*dice["first"], *dice["second"]])
+    for name in names:
+        kept = among if name != CONSENSUS else ~among
+        rows.append(
+            _row(name, RATERS, dice[kept & (dice[["first", "second"]] == name).any(axis=1)])
+        )
+    rows.append(_row(PAIRS, RATERS, dice[among]))
+    return pd.DataFrame(rows)
+
+
+def _row(first: str, second: str, dice: pd.DataFrame) -> dict[str, Any]:
+    values, cases = dice["dsc"], len(dice["case"].unique())
+    sd = values.std(ddof=1) if cases > 1 else math.nan
+    return {"first": first, "second": second, "mean": values.mean(), "sd": sd, "cases": cases}
+
+
+def label_dice(study: Study, structure: str) -> pd.DataFrame:
+    """Dice per case and pair of raters on a label; `all` is the mean over the labels."""
+    dice = rater_dice(study.cases, study.analysis.panel.cases)
+    if structure == WHOLE:
+        return dice.groupby(["case", "first", "second"], sort=False)["dsc"].mean().reset_index()
+    known = dict.fromkeys(dice["label"])
+    if structure not in known:
+        raise InputError(f"the raters have no label '{structure}'", f"It is {', '.join(known)}")
+    return dice[dice["label"] == structure].drop(columns="label")
+
+
+def raters_alt(study: Study, structure: str = WHOLE) -> str:
+    """Every rater's mean with the others, the pairs that agree most and least."""
+    data = raters_data(study, structure)
+    return " ".join([f"Matrix of Dice between raters{of_label(structure)}.", *_sentences(data)])
+
+
+def _sentences(data: pd.DataFrame) -> Iterator[str]:
+    margin, digits = data[(data["second"] == RATERS) & (data["first"] != PAIRS)], _digits(data)
+    each = (
+        f"{_title(row['first'])} {_mean_and_sd(row['mean'], row['sd'], digits)}"
+        for row in margin.to_dict("records")
+    )
+    yield f"{_whole(data)}. Mean with the raters: {', '.join(each)}."
+    pairs = data[~data["second"].isin([RATERS, CONSENSUS])].sort_values("mean", kind="stable")
+    for word, at in (("most", -1), ("least", 0)):
+        row = pairs.iloc[at]
+        mean = number(row["mean"], digits)
+        yield f"Raters {row['first']} and {row['second']} agree {word}, {mean}."
+
+
+def label_subjects(study: Study) -> list[Subject]:
+    """One figure, or one for each of several labels; none where no Dice of raters is known."""
+    labels = list(dict.fromkeys(rater_dice(study.cases, study.analysis.panel.cases)["label"]))
+    return [{"structure": label} for label in labels] if len(labels) > 1 else [{}] * len(labels)
+
+
+RATER_MATRIX = Kind(
+    name="raters",
+    title="Agreement of the raters",
+    help="Dice of two raters' masks, mean over the cases and its SD; the darker, the more alike. "
+    "The last column is a rater's mean with all other raters.",
+    section="raters",
+    draw=raters,
+    data=raters_data,
+    alt=raters_alt,
+    subjects=label_subjects,
+    takes=("structure",),
+)
+KINDS = (RATER_MATRIX,)

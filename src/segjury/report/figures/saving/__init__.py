@@ -1,0 +1,1 @@
+"""Figures as files: the same figure gives the same bytes."""

@@ -1,0 +1,1 @@
+"""Figures of how scores are spread and related."""

@@ -1,0 +1,168 @@
+"""Which scores say the same: their correlations, in the order of their clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from segjury.analysis.analysis import MetricCorrelations
+from segjury.analysis.study import Scores, Study, study_of
+from segjury.arrays import Floats
+from segjury.errors import InputError
+from segjury.report.figures.drawing.cells import draw_cells
+from segjury.report.figures.drawing.frame import finished, note, rows_height, sheet, width_of_names
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, DIVERGING, PAGE_WIDTH_IN, styled
+from segjury.report.figures.kind import Kind, Subject, nothing_else
+from segjury.report.figures.notation import number, plural
+from segjury.report.figures.scores.dendrogram import draw_tree, title_rows, tree_table
+from segjury.report.figures.tests.pvalues import number_columns
+
+_FRAME_IN = 0.72
+_CELL_IN = (0.2, 0.275)  # smallest and largest
+_TEXT_PT_PER_IN = 20.0  # of a cell
+_TREE_IN = 0.9
+_BESIDE_IN = 0.35
+_MOST_NAMED = 3
+_RHO = "\N{GREEK SMALL LETTER RHO}"
+_SCOPES = ("all rows", "within methods")
+
+
+def correlation(scores: Scores) -> Figure:
+    """Spearman's correlations of scores: below the diagonal over all rows, above within methods.
+
+    Scores are oriented, so that a positive correlation is agreement on what is good. At the side
+    their tree, by average linkage on 1 - the correlation over all rows.
+    """
+    study = study_of(scores)
+    found, data = correlations_of(study), correlation_data(study)
+    keys = [study.analysis.panel.keys[k] for k in found.clusters.order]
+    titles = [study.title(key) for key in keys]
+    cells = data[data["what"] == "correlation"]
+    matrix = np.full((len(keys), len(keys)), np.nan)
+    matrix[cells["row"].astype(int) - 1, cells["column"].astype(int) - 1] = cells["spearman"]
+    with styled():
+        figure = sheet(_width(titles), _FRAME_IN + rows_height(titles, least=3))
+        body = _width(titles) - width_of_names(titles) - _BESIDE_IN - _TREE_IN
+        axes, side = figure.subplots(1, 2, width_ratios=(body, _TREE_IN))
+        draw_cells(
+            axes,
+            matrix,
+            DIVERGING,
+            (-1.0, 1.0),
+            label="spearman",
+            text=lambda i, j: "" if i == j else correlation_text(float(matrix[i, j])),
+            text_size=_TEXT_PT_PER_IN * _cell(titles),
+        )
+        title_rows(axes, titles, numbered=True)
+        number_columns(axes, len(keys))
+        draw_tree(side, data[data["what"] == "tree"], reach=1.0)
+        side.set_ylim(axes.get_ylim())
+        side.set_yticks([])
+        side.set_xlabel(f"1 \N{MINUS SIGN} {_RHO}")
+        note(figure, _note(study))
+        return finished(figure, "Correlation of the scores")
+
+
+def correlation_data(study: Study) -> pd.DataFrame:
+    """A row per cell, with how many rows it rests on; then the tree, as `tree_table` has it."""
+    found, keys = correlations_of(study), study.analysis.panel.keys
+    everywhere = found.by_kind["spearman"]
+    cells = [
+        {
+            "row": i + 1,
+            "column": j + 1,
+            "score": keys[a],
+            "other": keys[b],
+            "scope": _SCOPES[i < j],
+            "spearman": (found.within_methods if i < j else everywhere).matrix[a, b],
+            "rows": (found.within_methods if i < j else everywhere).n[a, b],
+        }
+        for i, a in enumerate(found.clusters.order)
+        for j, b in enumerate(found.clusters.order)
+        if i != j
+    ]
+    tree = tree_table(found.clusters.linkage, keys)
+    parts = {"correlation": pd.DataFrame(cells), "tree": tree}
+    return pd.concat(parts, names=["what"]).reset_index(level=0).reset_index(drop=True)
+
+
+def correlation_alt(study: Study) -> str:
+    """The pairs of scores that agree most and least."""
+    found, keys = correlations_of(study), study.analysis.panel.keys
+    words = extremes_in_words(study, keys, found.by_kind["spearman"].matrix)
+    return f"Matrix of Spearman correlations of {len(keys)} scores over methods and cases. {words}"
+
+
+def correlations_of(study: Study) -> MetricCorrelations:
+    """The correlations of a study."""
+    found = study.analysis.correlations
+    if found is None:
+        raise InputError(
+            "nothing can be correlated in this table",
+            "Correlations need two scores that are ranked, and three rows of each",
+        )
+    return found
+
+
+def correlation_text(value: float) -> str:
+    """A correlation as journals print it: `.85`, `-.12`, `1`."""
+    text = number(value, 2)
+    return text.replace("1.00", "1").replace("0.", ".", 1) if text != "0.00" else "0"
+
+
+def extremes_in_words(study: Study, keys: Sequence[str], matrix: Floats) -> str:
+    """The pairs of scores that agree most and least, positive where they agree on what is good."""
+    first, second = np.triu_indices(len(keys), 1)
+    known = ~np.isnan(matrix[first, second])
+    order = np.argsort(-matrix[first, second][known], kind="stable")
+    named = [
+        f"{study.title(keys[a])} and {study.title(keys[b])} {correlation_text(matrix[a, b])}"
+        for a, b in zip(first[known][order], second[known][order], strict=True)
+    ]
+    if len(named) <= 2 * _MOST_NAMED:
+        return f"From most to least agreement: {'; '.join(named) or 'none is defined'}."
+    most, least = named[:_MOST_NAMED], named[-_MOST_NAMED:]
+    return f"Most agreement: {'; '.join(most)}. Least: {'; '.join(least)}."
+
+
+def correlation_subjects(study: Study) -> list[Subject]:
+    """All scores, if there are several and rows enough."""
+    return nothing_else(study) if study.analysis.correlations is not None else []
+
+
+def _cell(titles: Sequence[str]) -> float:
+    """How wide a cell is, in inches: many scores get smaller ones, to fit a page."""
+    room = PAGE_WIDTH_IN - width_of_names(titles) - _BESIDE_IN - _TREE_IN
+    return float(np.clip(room / len(titles), *_CELL_IN))
+
+
+def _width(titles: Sequence[str]) -> float:
+    wanted = width_of_names(titles) + _BESIDE_IN + _cell(titles) * len(titles) + _TREE_IN
+    return max(COLUMN_WIDTH_IN, wanted)
+
+
+def _note(study: Study) -> str:
+    panel = study.analysis.panel
+    over = f"{plural(len(panel.methods), 'method')} and {plural(len(panel.cases), 'case')}"
+    return (
+        f"Spearman's {_RHO}. Lower left, and the tree: over {over}. Upper right: over the cases "
+        "within each method. Positive: the two scores agree on what is good, whichever end of each "
+        "is better."
+    )
+
+
+CORRELATION = Kind(
+    name="correlation",
+    title="Correlation of the scores",
+    help="Spearman's correlation of every two scores, 1 where they agree on what is good: below "
+    "the diagonal over methods and cases, above over the cases of each method.",
+    section="relations",
+    draw=correlation,
+    data=correlation_data,
+    alt=correlation_alt,
+    subjects=correlation_subjects,
+)
+KINDS = (CORRELATION,)

@@ -1,0 +1,260 @@
+"""Pictures of cases: finds and reads their images, and says which cases a report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.arrays import Bools, Box, Ints, bounding_box, coordinates
+from segjury.benchmark.case import ReferenceCase
+from segjury.benchmark.folders import PredictionFiles, prediction_files
+from segjury.benchmark.loading import (
+    grid_warnings,
+    load_reference,
+    read_predicted_mask,
+    read_probability_map,
+)
+from segjury.errors import InputError
+from segjury.images import candidates, find, read_volume
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap
+from segjury.metrics.overlap import THRESHOLDS
+from segjury.protocols import Protocol
+from segjury.report.figures.cases.highlights import Role, TellingCase
+from segjury.report.figures.illustration import Illustration, Picture
+from segjury.report.figures.pictures.agreement import AGREEMENT
+from segjury.report.figures.pictures.contact import CONTACT
+from segjury.report.figures.pictures.images import CaseImages, Labels
+from segjury.report.figures.pictures.mip import MIP
+from segjury.report.figures.pictures.probability_maps import PROBABILITY_MAPS, most_disputed_label
+from segjury.report.figures.pictures.slices import SLICES
+
+PICTURES: dict[str, Picture] = {
+    picture.name: picture for picture in (SLICES, PROBABILITY_MAPS, AGREEMENT, MIP, CONTACT)
+}
+
+MOST_TILES = 6  # methods shown in a picture of a report: the first of the leaderboard
+MARGIN_MM = 40.0  # image kept around what is drawn
+
+
+def _always(_images: CaseImages) -> bool:
+    return True
+
+
+def _one_rater(images: CaseImages) -> bool:
+    return not images.several_raters
+
+
+# Which pictures a report shows of which case, and on what condition.
+SHOWN: tuple[tuple[Role, str, Callable[[CaseImages], bool]], ...] = (
+    ("typical", "slices", _always),
+    ("typical", "mip", _one_rater),
+    ("hardest", "slices", _always),
+    ("disputed", "slices", _always),
+    ("disputed", "agreement", _always),
+    ("disputed", "probability-maps", _always),
+    ("contact", "contact", _always),
+)
+
+
+def report_pictures(
+    protocol: Protocol,
+    reference: Path,
+    predictions: Path,
+    cases: Sequence[TellingCase],
+    methods: Sequence[str],
+    *,
+    follow_links: bool = False,
+) -> Iterator[Illustration]:
+    """The pictures of a report, case by case; `methods` in the order of the leaderboard."""
+    for telling in cases:
+        wanted = {name: when for role, name, when in SHOWN if role in telling.roles}
+        images = case_images(
+            protocol,
+            reference,
+            predictions,
+            telling.case,
+            methods[:MOST_TILES],
+            everyone=methods,
+            follow_links=follow_links,
+        )
+        for name, condition in wanted.items():
+            if condition(images) and PICTURES[name].applies(images):
+                yield PICTURES[name].illustrate(images, telling.why)
+
+
+# ---- their images --------------------------------------------------------------------------
+
+
+def case_images(
+    protocol: Protocol,
+    reference: Path,
+    predictions: Path,
+    case: str,
+    methods: Sequence[str],
+    *,
+    everyone: Sequence[str] = (),
+    follow_links: bool = False,
+) -> CaseImages:
+    """Read what can be drawn of a case: the part of its images around the masks.
+
+    A method whose prediction is missing or cannot be used is left out; its rows say why.
+    """
+    found = load_reference(protocol, reference / case)
+    masks: dict[str, LabelMap] = {}
+    files_of: dict[str, PredictionFiles] = {}
+    for method in methods:
+        with suppress(InputError):
+            paths = prediction_files(
+                protocol, predictions / method, case, follow_links=follow_links
+            )
+            files_of[method] = paths
+            masks[method] = _predicted(protocol, paths.mask, found.grid)
+    box = _region(found, masks.values())
+    placed = {method: _placed(mask, box, found.label_names) for method, mask in masks.items()}
+    images = CaseImages(
+        case=case,
+        labels=found.label_names,
+        raters=_raters(found, box),
+        consensus=_consensus(found, box),
+        predictions={method: labels for method, (labels, _) in placed.items()},
+        outside={method: outside for method, (_, outside) in placed.items()},
+        structures=_structures(found, box),
+        image=_image(protocol, reference / case, found.grid, box),
+        thresholds=_thresholds(protocol),
+        spacing_mm=found.grid.spacing_mm,
+        direction=found.grid.direction,
+        corner=(box[0].start, box[1].start, box[2].start),
+        everyone=tuple(everyone or methods),
+    )
+    return _with_maps(images, protocol, files_of, found.grid, box)
+
+
+def _with_maps(
+    images: CaseImages,
+    protocol: Protocol,
+    files_of: Mapping[str, PredictionFiles],
+    grid: Grid,
+    box: Box,
+) -> CaseImages:
+    """The images with the probability maps of the label that pictures show, where there are any.
+
+    A method whose map cannot be used is left out. Maps stay as precise as stored, since what is
+    above a threshold depends on it.
+    """
+    if not protocol.probability_stems:
+        return images
+    label = most_disputed_label(images)
+    number = protocol.reference.labels[label]
+    maps = {}
+    for method in images.predictions:
+        with suppress(InputError):
+            path = files_of[method].probabilities[label]
+            values = read_probability_map(path, number, grid).array
+            maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
+    drawn = {method: mask for method, mask in images.predictions.items() if method in maps}
+    return replace(images, predictions=drawn, probabilities=maps)
+
+
+def _predicted(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:
+    """A predicted mask, its labels counted from 1 in the order of the protocol."""
+    mask = read_predicted_mask(protocol, path, grid)
+    grid_warnings(protocol, grid, mask.grid, path.name)  # or the error that it is
+    labels = protocol.reference.labels.values()
+    numbers = np.zeros(max(labels) + 1, np.uint8)
+    numbers[list(labels)] = np.arange(1, len(labels) + 1)
+    return LabelMap(mask.marks.relabelled(lambda labels: numbers[labels]), grid)
+
+
+def _thresholds(protocol: Protocol) -> tuple[float, ...]:
+    """Where the protocol cuts probability maps."""
+    uses = (getattr(use, "thresholds", None) for use in protocol.metrics)
+    return next((tuple(each) for each in uses if each), THRESHOLDS)
+
+
+def _image(protocol: Protocol, folder: Path, grid: Grid, box: Box) -> NDArray[Any] | None:
+    stem = protocol.reference.image
+    if stem is None or not candidates(folder, stem):
+        return None
+    image = read_volume(find(folder, stem), expected_shape=grid.shape)
+    return image.array[box].copy(order="F")  # a view would keep the whole of it
+
+
+# ---- the reference in the box --------------------------------------------------------------
+
+
+def _region(found: ReferenceCase, masks: Iterable[LabelMap]) -> Box:
+    """The part of the image around the reference; if it is empty, around the predictions."""
+    shape = found.grid.shape
+    drawn = [found.consensus.voxels(number) for number in found.labels.values()]
+    around = [bounding_box(voxels, shape) for voxels in (found.patterns.voxels, *drawn)]
+    if not any(around):
+        around = [bounding_box(mask.voxels, shape) for mask in masks]
+    boxes = [box for box in around if box]
+    boxes += [structure.box for structure in found.structures.values() if structure]
+    if not boxes:
+        return slice(0, shape[0]), slice(0, shape[1]), slice(0, shape[2])
+    sides = []
+    for axis, (size, spacing) in enumerate(zip(shape, found.grid.spacing_mm, strict=True)):
+        margin = int(np.ceil(MARGIN_MM / spacing))
+        first = min(box[axis].start for box in boxes) - margin
+        last = max(box[axis].stop for box in boxes) + margin
+        sides.append(slice(max(first, 0), min(last, size)))
+    return sides[0], sides[1], sides[2]
+
+
+def _raters(found: ReferenceCase, box: Box) -> dict[str, Labels]:
+    patterns = found.patterns
+    codes, labels = patterns.codes[box], patterns.labels.astype(np.uint8)
+    names = [f"Rater {k + 1}" for k in range(patterns.n_raters)]
+    if len(names) == 1:
+        names = ["Reference"]
+    return {name: labels[:, k][codes] for k, name in enumerate(names)}
+
+
+def _consensus(found: ReferenceCase, box: Box) -> Labels:
+    consensus = _empty(box)
+    for number in found.labels.values():
+        _mark(consensus, found.consensus.voxels(number), number, found.grid, box)
+    return consensus
+
+
+def _placed(mask: LabelMap, box: Box, names: Sequence[str]) -> tuple[Labels, dict[str, int]]:
+    """The part of a mask in the box, and how many voxels of each label are not in it."""
+    placed = _empty(box)
+    inside = np.ones(mask.voxels.size, bool)
+    for place, side in zip(coordinates(mask.voxels, mask.grid.shape), box, strict=True):
+        inside &= (place >= side.start) & (place < side.stop)
+    _mark(placed, mask.voxels[inside], mask.labels[inside], mask.grid, box)
+    outside = np.bincount(mask.labels[~inside], minlength=len(names) + 1)[1:]
+    return placed, {name: int(count) for name, count in zip(names, outside, strict=True)}
+
+
+def _structures(found: ReferenceCase, box: Box) -> dict[str, Bools]:
+    structures = {}
+    for name, structure in found.structures.items():
+        mask = _empty(box).astype(bool)
+        if structure:
+            inside = (
+                slice(part.start - side.start, part.stop - side.start)
+                for part, side in zip(structure.box, box, strict=True)
+            )
+            mask[tuple(inside)] = structure.mask
+        structures[name] = mask
+    return structures
+
+
+def _empty(box: Box) -> Labels:
+    return np.zeros([side.stop - side.start for side in box], np.uint8, order="F")
+
+
+def _mark(target: Labels, voxels: Ints, labels: Any, grid: Grid, box: Box) -> None:
+    """Write labels at voxels (flat indices of the whole image) into the box, which holds them."""
+    x, y, z = coordinates(voxels, grid.shape)
+    target[x - box[0].start, y - box[1].start, z - box[2].start] = labels

@@ -1,0 +1,173 @@
+"""The report's account of how the numbers came about, from `run.json` and the metrics' laws."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from segjury.analysis.columns import Column
+from segjury.metrics import METRICS
+from segjury.report.figures.drawing.style import plain
+from segjury.report.figures.notation import number, unit
+
+_PRIVATE = {"host", "hostname", "node", "user", "username"}
+_LINK = re.compile(r"https?://[^\s<>\"']+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A publication or page; `link` is empty unless it is a plain web address."""
+
+    text: str
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric in words."""
+
+    name: str
+    title: str
+    summary: str
+    better: str
+    unit: str
+    bounds: str
+    ranked: bool
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Which rules were applied; parts are empty where `run.json` does not say."""
+
+    name: str = ""
+    title: str = ""
+    hash: str = ""
+    text: str = ""
+    sources: tuple[Source, ...] = ()
+    policy: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where and when the run was made."""
+
+    version: str = ""
+    started: str = ""
+    seconds: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    machine: tuple[tuple[str, str], ...] = ()
+
+
+def protocol(run: Mapping[str, Any]) -> Protocol:
+    """The protocol's part of a run."""
+    given = _mapping(run.get("protocol"))
+    definition = _mapping(given.get("definition"))
+    return Protocol(
+        name=_text(given.get("name")),
+        title=_text(given.get("title")),
+        hash=_text(given.get("hash")),
+        text=str(given.get("text") or "").strip(),
+        sources=tuple(_source(item) for item in _sequence(definition.get("sources"))),
+        policy=_pairs(definition.get("policy")),
+    )
+
+
+def provenance(run: Mapping[str, Any]) -> Provenance:
+    """Versions, machine and times of a run; names of computers and people are left out."""
+    seconds = run.get("seconds")
+    timed = isinstance(seconds, int | float) and math.isfinite(seconds)
+    return Provenance(
+        version=_text(run.get("segjury")),
+        started=_text(run.get("started")),
+        seconds=number(float(seconds), 1) if timed and seconds is not None else "",
+        versions=_pairs(run.get("versions")),
+        machine=tuple(
+            (name, value) for name, value in _pairs(run.get("machine")) if name not in _PRIVATE
+        ),
+    )
+
+
+def definitions(
+    ranked: Iterable[Column], beside: Iterable[Column], scores: pd.DataFrame
+) -> tuple[Definition, ...]:
+    """Each metric of the report once, the ranked ones first."""
+    found: dict[str, Definition] = {}
+    values = scores.groupby("metric")["value"]
+    lowest, highest = values.min(), values.max()
+    for counts, shown in ((True, ranked), (False, beside)):
+        for column in shown:
+            name = column.metric
+            limits = float(lowest[name]), float(highest[name])
+            found.setdefault(name, _definition(column, counts, *limits))
+    return tuple(found.values())
+
+
+def _definition(column: Column, ranked: bool, low: float, high: float) -> Definition:
+    """A metric that is better the other way is not the one we know, though it has its name.
+
+    Of values beyond its bounds, such as per cent, the range is not told.
+    """
+    known = METRICS.get(column.metric)
+    if known is not None and known.direction != column.direction:
+        known = None
+    inside = known is not None and known.bounds[0] <= low and high <= known.bounds[1]
+    return Definition(
+        name=plain(column.metric),
+        title=column.title,
+        summary=known.summary if known else "Given by the table; not defined here.",
+        better=column.direction or "not said",
+        unit=column.unit,
+        bounds=_bounds(known.bounds) if known and inside else "",
+        ranked=ranked,
+    )
+
+
+def _bounds(bounds: tuple[float, float]) -> str:
+    low, high = bounds
+    start = f"{low:g}" if math.isfinite(low) else "\N{MINUS SIGN}∞"
+    return f"{start} to {high:g}" if math.isfinite(high) else f"{start} and up"
+
+
+def _source(item: object) -> Source:
+    if isinstance(item, Mapping):
+        words = [_text(value) for key, value in item.items() if key != "url"]
+        return _linked(", ".join(word for word in words if word), _text(item.get("url")))
+    text = _text(item)
+    found = _LINK.search(text)
+    return _linked(text, found.group() if found else "")
+
+
+def _linked(text: str, address: str) -> Source:
+    safe = address if _LINK.fullmatch(address) else ""
+    return Source(text or address, safe)
+
+
+def _pairs(value: object, prefix: str = "") -> tuple[tuple[str, str], ...]:
+    """A mapping as lines, nested ones with a dot."""
+    lines: list[tuple[str, str]] = []
+    for key, item in _mapping(value).items():
+        name = f"{prefix}{_text(key)}"
+        if isinstance(item, Mapping):
+            lines += _pairs(item, f"{name}.")
+        else:
+            lines.append((name, unit(_text(item))))
+    return tuple(lines)
+
+
+def _mapping(value: object) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: object) -> Sequence[Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return () if not value else (value,)
+    return value
+
+
+def _text(value: object) -> str:
+    return "" if value is None else plain(value)

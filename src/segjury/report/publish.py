@@ -1,0 +1,181 @@
+"""From a file of scores to its report and figures: finds the run and the images beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from segjury.analysis.study import Study
+from segjury.errors import InputError
+from segjury.protocols import Protocol
+from segjury.raters import RaterStudy
+from segjury.report import ReportFormat, Written, make_report, write_report
+from segjury.report.figures.cases.highlights import telling_cases
+from segjury.report.figures.catalogue import KINDS
+from segjury.report.figures.illustration import Illustration
+from segjury.report.figures.raters.pair_measures import agreement_matrices
+from segjury.report.figures.raters.profiles import rater_profiles
+from segjury.report.figures.saving.save import (
+    Format,
+    figure_bytes,
+    free_slug,
+    save_figure,
+    write_whole,
+)
+from segjury.report.pictures import PICTURES, case_images, report_pictures
+from segjury.results.read import read_run, run_folder, scores_file, write_csv
+
+RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
+FIGURE_FORMATS = (*get_args(Format), "csv")
+WHERE = "Say where they are: --reference, --predictions"
+
+
+def publish(
+    scores: Path,
+    study: Study,
+    out: Path,
+    *,
+    form: ReportFormat = "html",
+    title: str | None = None,
+    kinds: Collection[str] | None = None,
+    reference: Path | None = None,
+    predictions: Path | None = None,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Written:
+    """Write the report of a file of scores; pictures too, where images are at hand.
+
+    `kinds` names the figures wanted; without any there are no pictures either.
+    """
+    run = read_run(scores)
+    pictures, problem = [], _unread(scores, run)
+    if run and (kinds is None or kinds):
+        try:
+            pictures = _pictures(scores, study, run, reference, predictions)
+        except (InputError, OSError) as error:
+            problem = f"no pictures of cases: {error} {WHERE}"
+    report = make_report(
+        study,
+        run=run,
+        pictures=pictures,
+        title=title,
+        table_hash=hashlib.sha256(scores_file(scores).read_bytes()).hexdigest(),
+        kinds=kinds,
+        jobs=jobs,
+        progress=progress,
+    )
+    written = write_report(report, out, form)
+    return replace(written, problems=(problem, *written.problems)) if problem else written
+
+
+def _unread(scores: Path, run: Mapping[str, Any] | None) -> str:
+    """A sentence if there is a `run.json` that cannot be used."""
+    there = (scores_file(scores).parent / "run.json").exists()
+    if run is not None or not there:
+        return ""
+    return "run.json cannot be read, so the ranking is not by the rules of its protocol"
+
+
+def known_kinds() -> dict[str, tuple[str, str]]:
+    """All figures by name: the options they take, and how to read them."""
+    figures = {
+        name: (" ".join(f"--{part}" for part in kind.takes), kind.help)
+        for name, kind in KINDS.items()
+    }
+    return figures | {name: ("--case --method", each.help) for name, each in PICTURES.items()}
+
+
+def illustrate(
+    name: str,
+    scores: Path,
+    study: Study,
+    subject: Mapping[str, str],
+    *,
+    methods: Sequence[str] = (),
+    reference: Path | None = None,
+    predictions: Path | None = None,
+) -> Illustration:
+    """One figure of a file of scores, or one picture of a case, of these methods."""
+    if name not in PICTURES:
+        of = dict(subject) | ({"method": methods[0]} if methods else {})
+        KINDS[name].check(study, of)
+        return KINDS[name].illustrate(study, of)
+    case, cases = subject.get("case", ""), sorted(set(study.scores["case"]))
+    if case not in cases:
+        given = f"there is no case '{case}'" if case else f"the picture {name} needs a --case"
+        raise InputError(given, f"Use one of {', '.join(cases)}")
+    known = ", ".join(study.methods)
+    for method in methods:
+        if method not in study.methods:
+            raise InputError(f"the table has no method '{method}'", f"It has {known}")
+    run = read_run(scores)
+    if not run:
+        raise InputError(f"there is no run.json beside {scores}", "Pictures need a run's folder")
+    images = case_images(
+        *_images(scores, run, reference, predictions),
+        case,
+        methods or study.methods,
+        everyone=study.methods,
+        follow_links=bool(run.get("follow_links")),
+    )
+    if not PICTURES[name].applies(images):
+        raise InputError(f"case {case} has nothing for the picture {name}", PICTURES[name].needs)
+    return PICTURES[name].illustrate(images)
+
+
+def write_illustration(drawn: Illustration, out: Path) -> None:
+    """Write a figure, or its data, in the format that the file's name says."""
+    form = out.suffix.lower().lstrip(".")
+    if form != "csv":
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, figure_bytes(drawn.figure, form))  # type: ignore[arg-type]
+    elif drawn.data is None:
+        raise InputError(f"the figure {drawn.name} has no numbers", "Write it as .svg or .png")
+    else:
+        write_csv(drawn.data, out)
+
+
+def write_rater_figures(study: RaterStudy, folder: Path) -> list[Path]:
+    """Draw an analysis of raters, as SVG and PNG."""
+    found = agreement_matrices(study.agreement)
+    found += rater_profiles(study.raters, study.rater_measures, level=study.settings.level)
+    taken: set[str] = set()
+    written = (
+        save_figure(each.figure, folder, free_slug(each.name, taken), RATER_FORMATS)
+        for each in found
+    )
+    return [path for paths in written for path in paths.values()]
+
+
+def _pictures(
+    scores: Path,
+    study: Study,
+    run: Mapping[str, Any],
+    reference: Path | None,
+    predictions: Path | None,
+) -> list[Illustration]:
+    """Pictures of the cases that tell most."""
+    where = _images(scores, run, reference, predictions)
+    cases = telling_cases(study.scores, study.cases, study.reading, details=study.details)
+    links = bool(run.get("follow_links"))
+    return list(report_pictures(*where, cases, study.methods, follow_links=links))
+
+
+def _images(
+    scores: Path, run: Mapping[str, Any], reference: Path | None, predictions: Path | None
+) -> tuple[Protocol, Path, Path]:
+    """The protocol of a run and where its images are."""
+    folder = scores if scores.is_dir() else scores.parent
+    try:
+        return (
+            Protocol.model_validate(run["protocol"]["definition"]),
+            reference or run_folder(run, "reference", folder),
+            predictions or run_folder(run, "predictions", folder),
+        )
+    except (ValidationError, KeyError, TypeError):
+        raise InputError("run.json does not tell the protocol", "Evaluate again") from None

@@ -1,0 +1,1 @@
+"""The long table of scores, and what lies beside it."""

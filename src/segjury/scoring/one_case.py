@@ -1,0 +1,189 @@
+"""The work on one case: prepare its reference once, then score all methods on it.
+
+One bad file costs its own rows only; each finished result is on disk before the next begins.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from segjury import runtime
+from segjury.benchmark.case import PredictedCase, ReferenceCase
+from segjury.benchmark.folders import (
+    digest,
+    leaves,
+    prediction_inputs,
+    prediction_layout,
+    reference_inputs,
+    stamps,
+)
+from segjury.benchmark.loading import load_prediction, load_reference, read_ahead
+from segjury.errors import InputError, MissingInputError, PassingError
+from segjury.metrics import Reading
+from segjury.protocols import Protocol
+from segjury.runtime.provenance import code_fingerprint
+from segjury.scoring.score import (
+    ENDED,
+    MAY_PASS,
+    REFERENCE,
+    Scored,
+    blameless,
+    metric_readings,
+    penalty_rows,
+    score,
+)
+from segjury.scoring.store import FORMAT, Result, Status, Store
+
+
+@dataclass(frozen=True)
+class CaseTask:
+    """One case to score, for all methods."""
+
+    protocol: Protocol
+    readings: tuple[Reading, ...]
+    reference: Path
+    predictions: Path
+    case: str
+    methods: tuple[str, ...]
+    store: Path | None = None
+    mark: str = ""  # a file by which a worker knows that the store is the one of the run
+    follow_links: bool = False
+    code: str = ""  # fingerprint of the code that must do it; any where empty
+
+
+@dataclass(frozen=True)
+class CaseScores:
+    """The results of a case: which were taken from an earlier run, and how long it took."""
+
+    results: tuple[Result, ...]
+    kept: int
+    seconds: float
+
+
+def evaluate_case(task: CaseTask) -> CaseScores:
+    """Score the methods on one case; results found in the store are not computed again."""
+    _check_worker(task)
+    clock = time.perf_counter()
+    if task.store is None:
+        results = tuple(_evaluate_methods(task, task.methods))
+        return CaseScores(results, 0, time.perf_counter() - clock)
+    store = Store(task.store, (*task.readings, _links(task)))
+    seen = {method: stamps(_inputs(task, method)) for method in task.methods}
+    marks = fingerprints(task)
+    found = {method: store.load(task.case, method, marks[method]) for method in task.methods}
+    absent = [method for method in task.methods if found[method] is None]
+    for result in _evaluate_methods(task, absent):
+        found[result.method] = result
+        same_files = stamps(_inputs(task, result.method)) == seen[result.method]
+        if same_files and not result.problem.startswith(MAY_PASS):
+            store.save(result, marks[result.method])
+    results = tuple(result for result in found.values() if result is not None)
+    return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
+
+
+def ended_result(task: CaseTask, method: str, ended: runtime.Ended) -> Result:
+    """A method whose scoring ended the process twice: failed, without a value or a penalty."""
+    problem = (
+        f"{ENDED}: {ended.reason}, twice. Run the same command again, with more memory for each."
+    )
+    return Result(method, task.case, _unscored(task, problem).rows, problem=problem)
+
+
+def _check_worker(task: CaseTask) -> None:
+    """Refuse work that would give other numbers or none here, on another machine."""
+    if task.code and task.code != code_fingerprint():
+        raise InputError(
+            f"the worker on {platform.node()} has another version of segjury or its libraries",
+            "Install the same ones everywhere",
+        )
+    needed = [task.reference / task.case, *(task.predictions / method for method in task.methods)]
+    needed += [task.store / task.mark] if task.store else []
+    for path in needed:  # where storage is not mounted, the folders above may be there, empty
+        if not path.exists():
+            raise InputError(
+                f"the worker on {platform.node()} has no {path}",
+                "Put the data and --out on storage that all machines see at the same path",
+            )
+
+
+def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result]:
+    if not methods:
+        return
+    try:
+        reference = load_reference(task.protocol, task.reference / task.case)
+        facts = reference.facts()
+    except Exception as error:  # a fault of ours must not stop the other cases
+        known = isinstance(error, InputError) and not isinstance(error, PassingError)
+        fault = f"{REFERENCE}: {error}" if known else blameless(error)
+        rows = _unscored(task, fault).rows
+        for method in methods:
+            yield Result(method, task.case, rows, problem=fault)
+        return
+    metrics = {use.name for use, _ in metric_readings(task.protocol, task.readings)}
+
+    def load(method: str) -> PredictedCase:
+        folder = task.predictions / method
+        return load_prediction(
+            task.protocol, folder, task.case, reference.grid, follow_links=task.follow_links
+        )
+
+    depth = read_ahead(task.protocol, task.predictions, methods, task.case, reference.grid)
+    loading = runtime.ahead(load, methods, depth=depth)
+    for method, loaded in zip(methods, loading, strict=True):
+        try:
+            reference.prepare(metrics)  # while the first predictions are read
+            found, problem = _judged(task, reference, loaded)
+        except Exception as error:  # nor the other methods, nor punish this one
+            problem = blameless(error)
+            found = _unscored(task, problem)
+        yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
+
+
+def _judged(
+    task: CaseTask, reference: ReferenceCase, loaded: Future[PredictedCase]
+) -> tuple[Scored, str]:
+    """The scores of a prediction, or what it costs that it cannot be used, and why it cannot."""
+    try:
+        return score(reference, loaded.result(), task.protocol, task.readings), ""
+    except PassingError:
+        raise
+    except InputError as error:
+        status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
+        rows = penalty_rows(task.protocol, task.readings, reference, status, str(error))
+        return Scored(tuple(rows)), str(error)
+
+
+def _unscored(task: CaseTask, problem: str) -> Scored:
+    """The rows of a prediction that is not to blame for having no scores."""
+    return Scored(tuple(penalty_rows(task.protocol, task.readings, None, "failed", problem)))
+
+
+def _inputs(task: CaseTask, method: str) -> list[Path]:
+    """The files that a result is computed from."""
+    return [
+        *reference_inputs(task.protocol, task.reference / task.case),
+        *prediction_inputs(task.protocol, task.predictions / method, task.case),
+    ]
+
+
+def fingerprints(task: CaseTask) -> dict[str, str]:
+    """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
+    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
+    how = [code_fingerprint(), FORMAT, task.protocol.scoring_hash, *task.readings, _links(task)]
+    marks = {}
+    for method in task.methods:
+        folder = task.predictions / method
+        paths = prediction_inputs(task.protocol, folder, task.case)
+        outside = [path.name for path in (folder, *paths) if leaves(path, folder)]
+        layout = prediction_layout(folder, task.case)
+        marks[method] = "\0".join([*how, reference, layout, digest(paths), *outside])
+    return marks
+
+
+def _links(task: CaseTask) -> str:
+    return "links followed" if task.follow_links else "links refused"

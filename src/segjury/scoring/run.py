@@ -1,0 +1,194 @@
+"""Score every method on every case of a protocol.
+
+The cases are those of the reference, so a missing prediction is an explicit row.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from segjury import images, runtime
+from segjury.benchmark.case_table import case_table
+from segjury.benchmark.folders import (
+    case_names,
+    chosen_methods,
+    reference_inputs,
+    refuse_wrong_folders,
+)
+from segjury.errors import InputError
+from segjury.metrics import READINGS, Reading
+from segjury.protocols import Protocol, load_protocol, protocol_text
+from segjury.runtime import provenance
+from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
+from segjury.scoring.memory import PROCESS_BYTES, case_bytes
+from segjury.scoring.one_case import CaseTask
+from segjury.scoring.scheduling import Progress, score_cases
+from segjury.scoring.score import no_gain_by_absence
+from segjury.scoring.store import Result, marked
+from segjury.scoring.tables import Evaluation, left_out, tabulate, write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Evaluation", "Progress", "evaluate", "left_out", "run", "write"]
+
+
+def evaluate(
+    protocol: str | Path | Protocol,
+    *,
+    reference: str | Path,
+    predictions: str | Path,
+    readings: Sequence[Reading] = READINGS,
+    methods: Sequence[str] | None = None,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    cases: str | Path | None = None,
+    efficiency: str | Path | None = None,
+    follow_links: bool = False,
+) -> pd.DataFrame:
+    """Score every method on every case and return the long table.
+
+    `scheduler` is the address of a Dask scheduler whose workers do it instead of `jobs`
+    processes. `cases` is a table of the cases, if not in the reference folder; `efficiency` one
+    of the time and memory that the methods took. Links that lead out of a method's folder are
+    refused unless `follow_links`.
+    """
+    return run(
+        protocol,
+        reference=Path(reference),
+        predictions=Path(predictions),
+        readings=readings,
+        methods=methods,
+        jobs=jobs,
+        scheduler=scheduler,
+        case_file=Path(cases) if cases else None,
+        efficiency=Path(efficiency) if efficiency else None,
+        follow_links=follow_links,
+    ).scores
+
+
+def run(
+    protocol: str | Path | Protocol,
+    *,
+    reference: Path,
+    predictions: Path,
+    readings: Sequence[Reading] = READINGS,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = 1,
+    scheduler: str | None = None,
+    store: Path | None = None,
+    case_file: Path | None = None,
+    efficiency: Path | None = None,
+    follow_links: bool = False,
+    progress: Callable[[Progress], None] = lambda _done: None,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Evaluation:
+    """Score every method on every case; see `evaluate`.
+
+    With a `store`, finished results are kept there and taken from it in the next run. `progress`
+    is called after each case, `tell` with what is good to know meanwhile. Without a number of
+    `jobs`, cores and memory decide.
+    """
+    form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    unknown = [reading for reading in readings if reading not in READINGS]
+    if unknown or isinstance(readings, str):
+        raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
+    cases = case_names(reference)
+    chosen = chosen_methods(predictions, methods)
+    refuse_wrong_folders(form, reference, cases, predictions, chosen)
+    known = case_table(form, reference, cases, case_file)
+    costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
+    if store is not None:
+        store.mkdir(parents=True, exist_ok=True)
+    begun, clock = datetime.now(UTC), time.perf_counter()
+    bytes_each = _bytes_of_a_process(form, reference, cases)
+    workers = runtime.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
+    engine = runtime.engine_for(workers, scheduler, bytes_each=bytes_each, tell=tell)
+    every = CaseTask(
+        form,
+        tuple(readings),
+        reference.resolve(),  # a worker may have another working directory
+        predictions.resolve(),
+        case="",
+        methods=tuple(chosen),
+        store=store.resolve() if store else None,
+        mark=marked(store) if store and scheduler else "",
+        follow_links=follow_links,
+        code=provenance.code_fingerprint(),
+    )
+    results, kept = _score_all(engine, [replace(every, case=case) for case in cases], progress)
+    if store and every.mark:
+        (store / every.mark).unlink(missing_ok=True)
+    about = _about(every, "" if isinstance(protocol, Protocol) else protocol_text(protocol)) | {
+        "case_table": str(case_file.resolve()) if case_file else None,
+        "efficiency": str(efficiency.resolve()) if efficiency else None,
+        "cases": len(cases),
+        "kept": kept,
+        "engine": engine.name,
+        "jobs": workers if scheduler is None else None,
+        "started": begun.isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - clock, 3),
+    }
+    results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
+    return tabulate(form, results, known, about, costs.warnings)
+
+
+def _about(task: CaseTask, text: str) -> dict[str, Any]:
+    """What a run is made with, for its record; `text` is the protocol's as written."""
+    form = task.protocol
+    return {
+        "segjury": provenance.version(),
+        "protocol": {
+            "name": form.name,
+            "title": form.title,
+            "hash": form.hash,
+            "text": text,
+            "definition": form.model_dump(mode="json"),
+        },
+        "readings": list(task.readings),
+        "reference": str(task.reference),
+        "predictions": str(task.predictions),
+        "methods": list(task.methods),
+        "follow_links": task.follow_links,
+        "versions": provenance.versions(),
+        "code": task.code,
+        "machine": {"system": platform.platform(), "cores": os.cpu_count()},
+    }
+
+
+def _score_all(
+    engine: runtime.Engine, tasks: Sequence[CaseTask], progress: Callable[[Progress], None]
+) -> tuple[list[Result], int]:
+    """The results in the order of the cases, and how many an earlier run had done."""
+    by_case, kept = dict[str, tuple[Result, ...]](), 0
+    with closing(score_cases(engine, tasks)) as outcomes:
+        for scored, done in outcomes:
+            by_case[done.case] = scored.results
+            kept += scored.kept
+            progress(done)
+    return [result for task in tasks for result in by_case[task.case]], kept
+
+
+def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:
+    """The memory that scoring the largest case takes."""
+    voxels = [0]
+    for case in cases:
+        for path in reference_inputs(protocol, reference / case)[:1]:
+            try:
+                voxels.append(math.prod(images.read_grid(path).shape))
+            except InputError:
+                continue  # the case will say so itself
+    return PROCESS_BYTES + case_bytes(
+        max(voxels),
+        n_labels=len(protocol.reference.labels),
+        n_maps=len(protocol.probability_stems),
+    )

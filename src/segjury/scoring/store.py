@@ -1,0 +1,132 @@
+"""The records of a run, and keeping them: one small file for each method and case."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from segjury.runtime.writing import PARTIAL, write_text
+
+FORMAT = "4"  # of what is kept; results in another are computed again
+Status = Literal["ok", "undefined", "missing", "failed"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One score of the long table, without the method and case it belongs to."""
+
+    metric: str
+    structure: str
+    reading: str
+    value: float
+    unit: str
+    status: Status
+    detail: str
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A number that a score was made from."""
+
+    metric: str
+    structure: str
+    reading: str
+    quantity: str
+    item: str
+    value: float
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater."""
+
+    metric: str
+    structure: str
+    reading: str
+    bin_low: float
+    bin_high: float
+    voxels: int
+    confidence: float
+    hits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything found out about one method on one case."""
+
+    method: str
+    case: str
+    rows: tuple[Row, ...]
+    details: tuple[Detail, ...] = ()
+    problem: str = ""
+    facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
+    bins: tuple[CalibrationBin, ...] = ()
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Result:
+        """The result that `asdict` was taken of."""
+        rows = tuple(Row(**row) for row in content.pop("rows"))
+        details = tuple(Detail(**detail) for detail in content.pop("details"))
+        bins = tuple(
+            CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
+        )
+        return cls(rows=rows, details=details, bins=bins, **content)
+
+
+class Store:
+    """Finished results in a folder, each written whole or not at all.
+
+    Those of other `settings` are kept beside them.
+    """
+
+    def __init__(self, folder: Path, settings: Sequence[str] = ()) -> None:
+        self._folder = folder
+        self._settings = tuple(settings)
+
+    def load(self, case: str, method: str, fingerprint: str) -> Result | None:
+        """The result of the same inputs, protocol and version, if there is one.
+
+        One that is broken, or was changed since, is computed again.
+        """
+        path = self._path(case, method)
+        if not path.is_file():
+            return None
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            result = content["result"]
+            expected = {"fingerprint": fingerprint, "checksum": _checksum(result)}
+            same = content.items() >= expected.items()
+            same = same and (result["case"], result["method"]) == (case, method)
+            return Result.from_json(result) if same else None
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+
+    def save(self, result: Result, fingerprint: str) -> None:
+        """Keep a result."""
+        kept = asdict(result)
+        content = {"fingerprint": fingerprint, "checksum": _checksum(kept), "result": kept}
+        write_text(json.dumps(content), self._path(result.case, result.method))
+
+    def _path(self, case: str, method: str) -> Path:
+        name = _digest("\0".join([case, method, *self._settings]))
+        return self._folder / f"{name[:24]}.json"
+
+
+def marked(folder: Path) -> str:
+    """Put a file into the folder of a run by which workers elsewhere know it; its name."""
+    mark = f"{PARTIAL}{secrets.token_hex(8)}"  # the next run removes it
+    (folder / mark).touch()
+    return mark
+
+
+def _checksum(result: object) -> str:
+    return _digest(json.dumps(result))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()

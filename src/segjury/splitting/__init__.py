@@ -1,7 +1,0 @@
-"""Stratified splits over several variables, and how balanced they are."""
-
-from __future__ import annotations
-
-from segjury.splitting.split import RANDOM_SPLITS, Split, split
-
-__all__ = ["RANDOM_SPLITS", "Split", "split"]
