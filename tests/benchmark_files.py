@@ -17,8 +17,7 @@ from segjury.images import write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from tests.commands import segjury
-
-GOLDEN = Path(__file__).parent / "golden"
+from tests.places import GOLDEN
 
 
 @dataclass(frozen=True)

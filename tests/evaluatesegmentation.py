@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import nibabel
 import numpy as np
 from numpy.typing import NDArray
 
-FOLDER = Path(__file__).parent / "golden" / "evaluatesegmentation"
+from tests.places import GOLDEN
+
+FOLDER = GOLDEN / "evaluatesegmentation"
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
+from tests.places import ROOT
+
+FOLDER = ROOT / "benchmarks"
 PROTOCOLS = ("curvas-pdacvi-2025", "curvas-2024", "smile-uhura-2023", "aortaseg-2024")
 
 

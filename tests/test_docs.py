@@ -19,8 +19,8 @@ from segjury import metrics
 from segjury.metrics import METRICS, READINGS
 from segjury.protocols import METRIC_USES, Protocol, builtin_names, load_protocol
 from segjury.report.publish import known_kinds
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
 GOLDEN = ROOT / "tests" / "golden" / "curvas24"

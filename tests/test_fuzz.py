@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segjury.errors import InputError
+from tests.places import ROOT
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+sys.path.insert(0, str(ROOT / "fuzz"))
 from targets import TARGETS, damaged, reworded
 
 RUNS = {"toml": 60, "scores": 40, "cases": 60}  # the others are quicker

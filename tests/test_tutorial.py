@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pandas as pd
 
-PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
+from tests.places import DOCS
+
+PAGE = DOCS / "tutorial.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import decimals, metric_direction, metric_title, metric_unit
+from segjury.metrics import METRICS
+from segjury.wording import plain, unit
 
 _ARROWS = {"higher": "↑", "lower": "↓"}
 
@@ -64,3 +65,35 @@ def column(
         unit=plain(metric_unit(metric, rows["unit"])),
         digits=decimals(metric, rows["value"].astype(float)),
     )
+
+
+def decimals(metric: str, values: Iterable[float]) -> int:
+    """Digits after the point for a metric; of an unknown one, four significant at the largest.
+
+    Values outside the metric's bounds are of another scale, such as per cent, and so unknown.
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    declared = METRICS.get(metric)
+    if declared and declared.decimals is not None and largest <= declared.bounds[1]:
+        return declared.decimals
+    if largest == 0:
+        return 4
+    return min(12, max(0, 3 - math.floor(math.log10(largest))))
+
+
+def metric_title(metric: str, structure: str = "all") -> str:
+    """A metric's declared title, or its name made readable, and the structure it is about."""
+    title = METRICS[metric].title if metric in METRICS else metric.replace("_", " ")
+    return title if structure == "all" else f"{title}, {structure}"
+
+
+def metric_unit(metric: str, given: Iterable[object] = ()) -> str:
+    """The unit the table gives, else the declared one."""
+    named = [text for text in given if isinstance(text, str) and text]
+    declared = METRICS[metric].unit if metric in METRICS else ""
+    return unit(named[0] if named else declared)
+
+
+def metric_direction(metric: str) -> str:
+    """`higher` or `lower`, whichever is better; empty where nobody said."""
+    return METRICS[metric].direction if metric in METRICS else ""

@@ -13,9 +13,9 @@ from segjury.analysis.as_json import as_json, plain
 from segjury.analysis.leaderboards import Placing, sureness
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, parts, tables
-from segjury.latex import latex_table
-from segjury.results.read import write_csv
+from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import write_text
+from segjury.wording import latex_table
 
 
 def write_placings(placings: Sequence[Placing], folder: Path) -> None:

@@ -10,12 +10,10 @@ import pandas as pd
 
 from segjury.analysis import Analysis, Settings, analyze
 from segjury.analysis.ceiling import ScoreCeiling, score_ceiling
-from segjury.analysis.columns import Column, columns, score_key
+from segjury.analysis.columns import Column, columns, metric_direction, score_key
 from segjury.analysis.ranking import Rules
 from segjury.analysis.tables import ALL
 from segjury.errors import InputError
-from segjury.report.figures.drawing.style import method_colours, method_markers
-from segjury.report.figures.notation import metric_direction
 
 _DEFAULTS = {"unit": "", "detail": "", "cohort": "", "status": "ok", "structure": "all"}
 WHOLE_RANKING = "Whole ranking"
@@ -63,14 +61,9 @@ class Study:
         return self.analysis.panel.methods
 
     @cached_property
-    def colours(self) -> dict[str, str]:
-        """One colour per method, the same in all figures."""
-        return method_colours(self.scores["method"])
-
-    @cached_property
-    def markers(self) -> dict[str, str]:
-        """One marker per method, the same in all figures."""
-        return method_markers(self.scores["method"])
+    def all_methods(self) -> tuple[str, ...]:
+        """Every method of the table, ranked or not, by name."""
+        return tuple(sorted(set(self.scores["method"])))
 
     @cached_property
     def directions(self) -> dict[str, str]:

@@ -13,13 +13,12 @@ from segjury.arrays import bounding_box, grow
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.benchmark.folders import prediction_files, prediction_inputs, stamps
 from segjury.consensus import RaterPatterns, pack_marks
-from segjury.errors import InputError, MissingInputError
-from segjury.images.grid import Grid, grid_differences
+from segjury.errors import MissingInputError
+from segjury.images.grid import Grid, tolerated_differences
 from segjury.images.labels import LabelMap, Marks
 from segjury.images.volume import Volume
 from segjury.metrics.invasion import REACH
 from segjury.protocols import Protocol
-from segjury.protocols.protocol import GridRules
 from segjury.runtime import ahead
 
 READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
@@ -156,21 +155,3 @@ def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
 def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
     """Warnings for differences the protocol tolerates; the others are errors."""
     return tolerated_differences(protocol.grid, grid, other, name)
-
-
-def tolerated_differences(
-    rules: GridRules, grid: Grid, other: Grid, name: str, *, reference: str = "reference"
-) -> list[str]:
-    """Warnings for differences of a file's grid that rules tolerate; the others are errors."""
-    warnings = []
-    try:
-        found = grid_differences(grid, other, tolerance_mm=rules.tolerance_mm, name=reference)
-    except InputError as error:
-        raise error.about(name) from None
-    for difference in found:
-        severity = getattr(rules, difference.property)
-        if severity == "error":
-            raise InputError(f"{name} {difference.message}", f"Resample it to the {reference} grid")
-        if severity == "warn":
-            warnings.append(f"{name} {difference.message}")
-    return warnings

@@ -61,7 +61,7 @@ def consensus(
     from segjury.consensus import Ties, fuse
     from segjury.consensus.mask_files import read_raters
     from segjury.images import suffix_of
-    from segjury.results.read import write_csv
+    from segjury.runtime.tables import write_csv
     from segjury.runtime.writing import write_text
 
     chosen: fuse.Method = options.choice("method", method, get_args(fuse.Method))

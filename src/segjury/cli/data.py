@@ -72,7 +72,7 @@ def split(
         table_one,
     )
     from segjury.cli.terminal import print_rows, say
-    from segjury.results.read import read_table, write_csv
+    from segjury.runtime.tables import read_table, write_csv
     from segjury.runtime.writing import write_text
 
     cases = read_table(table)

@@ -85,7 +85,7 @@ def measure(
     from segjury.cli.terminal import plain_table, progress_bar, say, terminal
     from segjury.images import read_mask
     from segjury.metrics.geometry.morphometry import morphometrics_from_voxels, tables
-    from segjury.results.read import write_csv
+    from segjury.runtime.tables import write_csv
 
     found = {}
     with progress_bar() as progress:

@@ -58,7 +58,13 @@ def raters(
             progress=lambda _case: progress.advance(bar),
         )
     write_raters(study, out)
-    write_rater_figures(study, out / "figures")
+    write_rater_figures(
+        study.agreement,
+        study.raters,
+        study.rater_measures,
+        out / "figures",
+        level=study.settings.level,
+    )
     _print(study)
     for warning in study.warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Ints, flat
-from segjury.benchmark.loading import tolerated_differences
 from segjury.consensus import Piece, SeenPatterns, number_patterns
 from segjury.errors import InputError
 from segjury.images import read_volume, whole_numbers
-from segjury.images.grid import Grid
+from segjury.images.grid import Grid, UsualTolerance, tolerated_differences
 from segjury.images.volume import Volume
-from segjury.protocols.protocol import GridRules
 
 MAX_LABELS = 1000
 HIGHEST_LABEL = 2**31 - 1
@@ -69,7 +67,9 @@ def read_raters(
         for path, name in zip(paths, names, strict=True):
             volume = loaded.pop() if loaded else read_volume(path)
             warnings.extend(
-                tolerated_differences(GridRules(), grid, volume.grid, name, reference="first mask")
+                tolerated_differences(
+                    UsualTolerance(), grid, volume.grid, name, reference="first mask"
+                )
             )
             yield _labels(volume, name)
             del volume  # before the next one is read

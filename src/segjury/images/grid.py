@@ -6,7 +6,7 @@ Space is LPS millimetres, as in ITK.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from segjury.errors import InputError
 
 Direction = tuple[Triple, Triple, Triple]
 Property = Literal["spacing", "origin", "direction"]
+
+Severity = Literal["error", "warn", "ignore"]
 
 IDENTITY: Direction = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -74,3 +76,44 @@ def grid_differences(
 
 def _rounded(values: Any) -> str:
     return str(np.round(np.asarray(values, float), 4).tolist())
+
+
+class Tolerance(Protocol):
+    """What a difference in each property leads to, beyond an allowed difference in mm."""
+
+    @property
+    def tolerance_mm(self) -> float: ...  # noqa: D102
+    @property
+    def spacing(self) -> Severity: ...  # noqa: D102
+    @property
+    def origin(self) -> Severity: ...  # noqa: D102
+    @property
+    def direction(self) -> Severity: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class UsualTolerance:
+    """As protocols have it unless they say otherwise: another origin is a warning."""
+
+    tolerance_mm: float = 0.01
+    spacing: Severity = "error"
+    origin: Severity = "warn"
+    direction: Severity = "error"
+
+
+def tolerated_differences(
+    tolerance: Tolerance, grid: Grid, other: Grid, name: str, *, reference: str = "reference"
+) -> list[str]:
+    """Warnings for differences of a file's grid that are tolerated; the others are errors."""
+    warnings = []
+    try:
+        found = grid_differences(grid, other, tolerance_mm=tolerance.tolerance_mm, name=reference)
+    except InputError as error:
+        raise error.about(name) from None
+    for difference in found:
+        severity = getattr(tolerance, difference.property)
+        if severity == "error":
+            raise InputError(f"{name} {difference.message}", f"Resample it to the {reference} grid")
+        if severity == "warn":
+            warnings.append(f"{name} {difference.message}")
+    return warnings

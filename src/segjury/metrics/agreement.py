@@ -21,6 +21,7 @@ CONFIDENCE = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=3,
     symmetric=False,
     needs_probability=True,
 )

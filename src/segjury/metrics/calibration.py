@@ -26,6 +26,7 @@ MR_ECE = Metric(
     direction="lower",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=4,
     symmetric=False,
     needs_probability=True,
 )
@@ -36,6 +37,7 @@ ECE = Metric(
     direction="lower",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=4,
     symmetric=False,
     scope="case",
     needs_probability=True,

@@ -33,6 +33,7 @@ CONTACT_ANGLE = Metric(
     direction="lower",
     bounds=(0.0, 360.0),
     unit="degree",
+    decimals=1,
     symmetric=False,
     ranked=False,
     scope="structure",

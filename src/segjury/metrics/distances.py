@@ -31,6 +31,7 @@ BAVD = Metric(
     direction="lower",
     bounds=(0.0, math.inf),
     unit="voxels",
+    decimals=3,
     symmetric=False,
     needs_voxels=True,
 )

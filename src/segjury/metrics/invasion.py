@@ -30,6 +30,7 @@ VI = Metric(
     direction="lower",
     bounds=(0.0, FULL_CIRCLE),
     unit="degree",
+    decimals=1,
     symmetric=False,
     flip_invariant=("published", "corrected"),
     scope="structure",

@@ -38,7 +38,8 @@ class Metric:
     `direction` says which values are better. `symmetric`: exchanging reference and prediction
     changes nothing. `flip_invariant` lists the readings in which mirroring or exchanging the
     image axes changes nothing. `scales_with` says how the value follows the voxel size.
-    `ranked` is whether it counts in a ranking that no protocol spells out.
+    `ranked` is whether it counts in a ranking that no protocol spells out. `decimals` are the
+    digits after the point that are printed; four significant ones where it is None.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Metric:
     scope: Scope = "label"
     needs_probability: bool = False
     needs_voxels: bool = False
+    decimals: int | None = None
 
     @property
     def best(self) -> float:

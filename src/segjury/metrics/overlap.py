@@ -19,6 +19,7 @@ DSC = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=3,
     symmetric=True,
 )
 THR_DSC = Metric(
@@ -28,6 +29,7 @@ THR_DSC = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=3,
     symmetric=False,
     needs_probability=True,
 )

@@ -31,6 +31,7 @@ MI = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="bit",
+    decimals=3,
     symmetric=True,
 )
 VOI = Metric(

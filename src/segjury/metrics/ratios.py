@@ -29,16 +29,19 @@ DICE = _overlap(
     name="dice",
     title="Dice",
     summary="Overlap of the two masks relative to their mean size.",
+    decimals=3,
 )
 JACCARD = _overlap(
     name="jaccard",
     title="Jaccard",
     summary="Intersection of the two masks relative to their union.",
+    decimals=3,
 )
 VOLSIM = _overlap(
     name="volsim",
     title="Volume similarity",
     summary="Similarity of the sizes of the two masks, wherever they lie.",
+    decimals=3,
 )
 PROBABILISTIC_DISTANCE = Metric(
     name="probabilistic_distance",

@@ -39,6 +39,7 @@ NSD = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=3,
     symmetric=True,
 )
 

@@ -26,6 +26,7 @@ CLDICE = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=3,
     symmetric=True,
     flip_invariant=(),  # a centreline may lie one voxel beside when mirrored
 )
@@ -36,6 +37,7 @@ BETTI = Metric(
     direction="lower",
     bounds=(0.0, math.inf),
     unit="",
+    decimals=1,
     symmetric=True,
 )
 SMALL_RECALL = Metric(
@@ -45,6 +47,7 @@ SMALL_RECALL = Metric(
     direction="higher",
     bounds=(0.0, 1.0),
     unit="",
+    decimals=3,
     symmetric=False,
     flip_invariant=(),  # a centreline may lie one voxel beside when mirrored
 )

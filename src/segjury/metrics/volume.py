@@ -20,6 +20,7 @@ CRPS = Metric(
     direction="lower",
     bounds=(0.0, math.inf),
     unit="cm3",
+    decimals=3,
     symmetric=False,
     scales_with="volume",
     needs_probability=True,

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
+from segjury.images.grid import Severity, UsualTolerance
 from segjury.metrics import Reading
 from segjury.protocols.options import MetricUse, Part
 from segjury.protocols.ranking import Ranking
 
-Severity = Literal["error", "warn", "ignore"]
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
 Label = Annotated[int, Field(ge=1, le=255)]
 Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$")]  # may be part of a file name
@@ -102,10 +102,18 @@ class Prediction(Part):
 class GridRules(Part):
     """What to do where a file's geometry differs from the first rater's; shape must be equal."""
 
-    tolerance_mm: float = Field(default=0.01, gt=0, description="allowed difference in mm")
-    spacing: Severity = Field(default="error", description="what another spacing leads to")
-    origin: Severity = Field(default="warn", description="what another origin leads to")
-    direction: Severity = Field(default="error", description="what another direction leads to")
+    tolerance_mm: float = Field(
+        default=UsualTolerance.tolerance_mm, gt=0, description="allowed difference in mm"
+    )
+    spacing: Severity = Field(
+        default=UsualTolerance.spacing, description="what another spacing leads to"
+    )
+    origin: Severity = Field(
+        default=UsualTolerance.origin, description="what another origin leads to"
+    )
+    direction: Severity = Field(
+        default=UsualTolerance.direction, description="what another direction leads to"
+    )
 
 
 class Policy(Part):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from segjury.raters.sentences import sentences
 from segjury.raters.study import RaterStudy
-from segjury.results.read import write_csv
+from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import write_text
 
 TABLES = (

@@ -10,8 +10,7 @@ from segjury.analysis.ceiling import MethodBesideRaters, ScoreCeiling, Standing
 from segjury.analysis.columns import Column
 from segjury.analysis.study import Study
 from segjury.protocols.ranking import in_words
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import number, plural
+from segjury.wording import number, plain, plural
 
 STANDINGS: tuple[Standing, ...] = ("better", "worse")
 WORDS: dict[Standing, str] = {

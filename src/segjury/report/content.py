@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -16,12 +16,12 @@ from segjury.analysis.study import Study
 from segjury.errors import InputError
 from segjury.protocols.ranking import in_words
 from segjury.report.ceiling import CeilingTable, ceiling_table, on_ceiling
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import plural
+from segjury.report.figures.drawing.style import method_colours, method_markers
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Breakdown, Comparison, board, breakdowns, comparison
 from segjury.results.read import group_columns
+from segjury.wording import plain, plural
 
 ALL_CASES = "all cases"
 MOST_PARTS = 8  # values of a column for each of which there is a leaderboard
@@ -67,7 +67,7 @@ def content(study: Study) -> Content:
     return Content(
         reading=study.reading,
         methods=study.methods,
-        looks={name: (study.markers[name], study.colours[name]) for name in study.colours},
+        looks=_looks(study.all_methods),
         cases=cases,
         summary=tuple(
             plain(sentence)
@@ -197,3 +197,9 @@ def facts(found: Content) -> str:
     parts += [plural(len(found.ranked), "ranked score")]
     parts += [f"{plain(found.reading)} reading"] if found.reading != "given" else []
     return " · ".join(parts)
+
+
+def _looks(methods: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Marker and colour of each method."""
+    markers, colours = method_markers(methods), method_colours(methods)
+    return {name: (markers[name], colours[name]) for name in colours}

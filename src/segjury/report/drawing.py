@@ -12,11 +12,11 @@ from typing import Literal
 from segjury import runtime
 from segjury.analysis.study import Study
 from segjury.report.figures.catalogue import KINDS
-from segjury.report.figures.drawing.style import plain
 from segjury.report.figures.illustration import Illustration
 from segjury.report.figures.kind import Section, Subject
 from segjury.report.figures.saving.save import FORMATS, Format, figure_bytes, free_slug, slug
-from segjury.results.read import quoting
+from segjury.runtime.tables import quoting
+from segjury.wording import plain
 
 FIGURES_AT_ONCE = 4  # by a process, before it takes the next ones
 FEW_FIGURES = 16  # up to here starting processes costs more than it gains

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import metric_title
+from segjury.analysis.columns import metric_title
+from segjury.wording import plain
 
 LISTED = 200
 EVERYONE = "all methods"

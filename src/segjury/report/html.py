@@ -14,8 +14,8 @@ from markupsafe import Markup
 from segjury.report.content import facts
 from segjury.report.drawing import Family, Plate, packed
 from segjury.report.figures.drawing.marks import MARK_PATHS
-from segjury.report.figures.drawing.style import plain
 from segjury.report.gaps import LISTED
+from segjury.wording import plain
 
 if TYPE_CHECKING:
     from segjury.report.report import Report

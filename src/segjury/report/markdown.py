@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from segjury.markdown import escaped, markdown_table
 from segjury.report.ceiling import CeilingTable
 from segjury.report.content import facts
-from segjury.report.figures.drawing.style import plain
 from segjury.report.gaps import LISTED
 from segjury.report.tables import Board, Breakdown
+from segjury.wording import markdown_escaped, markdown_table, plain
 
 if TYPE_CHECKING:
     from segjury.report.report import Report
@@ -36,7 +35,7 @@ def markdown(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     found = report.content
-    yield from (f"# {escaped(report.title)}", "", escaped(facts(found)), "")
+    yield from (f"# {markdown_escaped(report.title)}", "", markdown_escaped(facts(found)), "")
     yield from _list(found.summary)
     yield from ("## Leaderboard", "")
     for board in found.boards:
@@ -61,8 +60,12 @@ def _section(report: Report, section: str, title: str) -> Iterator[str]:
         yield from _ceiling(report.content.ceiling)
     for family in families:
         for plate in family.plates:
-            yield f"![{escaped(plate.alt)}](figures/{plate.name}.png)"
-            yield from ("", f"**{escaped(plate.title)}.** {escaped(plate.caption)}", "")
+            yield f"![{markdown_escaped(plate.alt)}](figures/{plate.name}.png)"
+            yield from (
+                "",
+                f"**{markdown_escaped(plate.title)}.** {markdown_escaped(plate.caption)}",
+                "",
+            )
 
 
 def _board(board: Board) -> Iterator[str]:
@@ -122,7 +125,7 @@ def _gaps(report: Report) -> Iterator[str]:
 def _methods(report: Report) -> Iterator[str]:
     yield from ("## Methods", "")
     for paragraph in report.methods:
-        yield from (f"**{paragraph.title}.** {escaped(paragraph.text)}", "")
+        yield from (f"**{paragraph.title}.** {markdown_escaped(paragraph.text)}", "")
     rows = [
         [m.title, m.name, m.summary, m.better, m.bounds, m.unit, "yes" if m.ranked else "no"]
         for m in report.definitions
@@ -130,19 +133,19 @@ def _methods(report: Report) -> Iterator[str]:
     head = ["metric", "name", "what it measures", "better", "range", "unit", "ranked"]
     yield from _table("Scores", head, rows)
     for source in report.protocol.sources:
-        yield f"- {escaped(source.text)}{f' <{source.link}>' if source.link else ''}"
-    yield from ("", f"**Cite this report.** {escaped(report.citation)}", "")
+        yield f"- {markdown_escaped(source.text)}{f' <{source.link}>' if source.link else ''}"
+    yield from ("", f"**Cite this report.** {markdown_escaped(report.citation)}", "")
     if versions := ", ".join(map(" ".join, report.provenance.versions)):
-        yield from (f"**Versions.** {escaped(versions)}", "")
+        yield from (f"**Versions.** {markdown_escaped(versions)}", "")
     yield "For research on methods, not for decisions on patients."
 
 
 def _list(sentences: Sequence[str]) -> Iterator[str]:
-    yield from (f"- {escaped(sentence)}" for sentence in sentences)
+    yield from (f"- {markdown_escaped(sentence)}" for sentence in sentences)
     yield ""
 
 
 def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield from (f"**{escaped(caption)}**", "")
+    yield from (f"**{markdown_escaped(caption)}**", "")
     yield from markdown_table(list(map(plain, head)), [list(map(plain, row)) for row in rows])
     yield ""

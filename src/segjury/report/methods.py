@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from segjury.analysis.stability import FEWEST_CASES
 from segjury.analysis.study import Study
 from segjury.protocols.ranking import Ranking, in_words
-from segjury.report.figures.drawing.style import plain
 from segjury.report.provenance import Protocol, Provenance
 from segjury.report.summary import count
+from segjury.wording import plain
 
 RANKING = "Ranking"
 READINGS = {

@@ -12,8 +12,7 @@ import pandas as pd
 
 from segjury.analysis.columns import Column
 from segjury.metrics import METRICS
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import number, unit
+from segjury.wording import number, plain, unit
 
 _PRIVATE = {"host", "hostname", "node", "user", "username"}
 _LINK = re.compile(r"https?://[^\s<>\"']+")

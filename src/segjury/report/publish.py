@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import pandas as pd
 from pydantic import ValidationError
 
 from segjury.analysis.study import Study
 from segjury.errors import InputError
 from segjury.protocols import Protocol
-from segjury.raters import RaterStudy
 from segjury.report import ReportFormat, Written, make_report, write_report
 from segjury.report.figures.cases.highlights import telling_cases
 from segjury.report.figures.catalogue import KINDS
@@ -28,7 +28,8 @@ from segjury.report.figures.saving.save import (
     write_whole,
 )
 from segjury.report.pictures import PICTURES, case_images, report_pictures
-from segjury.results.read import read_run, run_folder, scores_file, write_csv
+from segjury.results.read import read_run, run_folder, scores_file
+from segjury.runtime.tables import write_csv
 
 RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
 FIGURE_FORMATS = (*get_args(Format), "csv")
@@ -140,10 +141,16 @@ def write_illustration(drawn: Illustration, out: Path) -> None:
         write_csv(drawn.data, out)
 
 
-def write_rater_figures(study: RaterStudy, folder: Path) -> list[Path]:
-    """Draw an analysis of raters, as SVG and PNG."""
-    found = agreement_matrices(study.agreement)
-    found += rater_profiles(study.raters, study.rater_measures, level=study.settings.level)
+def write_rater_figures(
+    agreement: pd.DataFrame,
+    raters: pd.DataFrame,
+    measures: pd.DataFrame,
+    folder: Path,
+    *,
+    level: float,
+) -> list[Path]:
+    """Draw the tables of an analysis of raters, as SVG and PNG; intervals are of a `level`."""
+    found = agreement_matrices(agreement) + rater_profiles(raters, measures, level=level)
     taken: set[str] = set()
     written = (
         save_figure(each.figure, folder, free_slug(each.name, taken), RATER_FORMATS)

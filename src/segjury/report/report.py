@@ -11,12 +11,12 @@ from typing import Any, Literal
 from segjury.analysis.study import Scores, study_of
 from segjury.report.content import Content, content
 from segjury.report.drawing import Drawn, draw_all
-from segjury.report.figures.drawing.style import plain
 from segjury.report.figures.illustration import Illustration
 from segjury.report.figures.saving.save import FORMATS, Format, write_whole
 from segjury.report.methods import RANKING, Paragraph, citation, methods_section
 from segjury.report.provenance import Definition, Protocol, Provenance, definitions, protocol
 from segjury.report.provenance import provenance as provenance_of
+from segjury.wording import plain
 
 ReportFormat = Literal["html", "pdf", "markdown"]
 FIGURES = "figures"  # the folder beside the report

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from segjury.analysis.ranking import Leaderboard
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 

@@ -13,9 +13,9 @@ from segjury.analysis import Placing, sureness
 from segjury.analysis.columns import Column, column, columns
 from segjury.analysis.ranking import Leaderboard, over_cases
 from segjury.protocols.ranking import Aggregate, in_words
-from segjury.report.figures.drawing.style import plain
-from segjury.report.figures.notation import number as write_number
-from segjury.report.figures.notation import rank as write_rank
+from segjury.wording import number as write_number
+from segjury.wording import plain
+from segjury.wording import rank as write_rank
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.metrics import METRICS
+from segjury.runtime.tables import numbers
 
 COLUMNS = (
     "method",
@@ -32,7 +33,6 @@ NEEDED = ("method", "case", "metric", "value")
 DEFAULTS = {"structure": "all", "reading": "given", "status": "ok"}  # of empty cells; others stay
 RATER = "rater"
 DETAIL_COLUMNS = (*KEY, "quantity", "item", "value")
-NO_VALUE = ("", "nan", "na", "none", "null")
 
 _OURS = (*COLUMNS, RATER)
 _LONGEST_FIRST = sorted(METRICS, key=len, reverse=True)
@@ -56,20 +56,6 @@ _ALMOST_A_NUMBER = re.compile(r"[+-]?(inf(inity)?|[\d.,]*\d(e[+-]?\d+)?\s*%?)", 
 def group_columns(scores: pd.DataFrame) -> list[str]:
     """The columns beyond ours, such as dataset or sex: groups of cases."""
     return [str(name) for name in scores.columns if name not in COLUMNS]
-
-
-def numbers(cells: pd.Series[Any]) -> NDArray[np.float64]:
-    """Cells as numbers, as Python reads them: NaN where empty, infinite where there is none."""
-    if pd.api.types.is_numeric_dtype(cells):
-        return cells.to_numpy(np.float64)
-    return np.fromiter(map(_number, cells.tolist()), np.float64, len(cells))
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell or "nan")
-    except ValueError:
-        return math.nan if cell.strip().lower() in NO_VALUE else math.inf
 
 
 def _texts(cells: pd.Series[Any]) -> pd.Series[Any]:

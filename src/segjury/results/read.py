@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -13,9 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.csv  # type: ignore[import-untyped]
-import pyarrow.parquet  # type: ignore[import-untyped]
 
 from segjury.errors import InputError, MissingInputError
 from segjury.results.forms import (
@@ -25,10 +19,10 @@ from segjury.results.forms import (
     group_columns,
     long_form,
     mean_over_raters,
-    numbers,
     values_of_raters,
     with_our_names,
 )
+from segjury.runtime.tables import numbers, read_cells, write_csv
 from segjury.runtime.writing import whole
 
 __all__ = [
@@ -42,10 +36,8 @@ __all__ = [
     "read_details",
     "read_run",
     "read_scores",
-    "read_table",
     "run_folder",
     "scores_file",
-    "write_csv",
     "write_scores",
 ]
 
@@ -63,10 +55,6 @@ BIN_COLUMNS = (
 )
 HITS = re.compile(r"hits_\d+")
 CEILING = "ceiling.csv"
-MOST_COLUMNS = 10_000
-LONGEST_ROW_BYTES = 1 << 24
-_SEPARATORS = ",;\t|"
-_END = "\x03"  # the control character for the end of a text
 
 
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
@@ -74,19 +62,6 @@ def write_scores(scores: pd.DataFrame, folder: Path) -> None:
     write_csv(scores, folder / "scores.csv")
     with whole(folder / "scores.parquet") as partial:
         scores.to_parquet(partial, index=False)
-
-
-def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV, whole or not at all."""
-    with whole(path) as partial:
-        table.to_csv(partial, index=False, lineterminator="\n", quoting=quoting(table))
-
-
-def quoting(table: pd.DataFrame) -> Any:
-    """Quotes where needed; around all text if some has a carriage return, which csv overlooks."""
-    texts = (cells.astype(str).str for _, cells in table.select_dtypes(exclude="number").items())
-    loose = any(text.contains("\r", regex=False).any() for text in texts)
-    return csv.QUOTE_NONNUMERIC if loose else csv.QUOTE_MINIMAL
 
 
 def read_scores(
@@ -112,7 +87,7 @@ def read_scores(
     where the file has none, then the groups, as text.
     """
     file = scores_file(path)
-    table = with_our_names(_read(file), columns or {}, file.name)
+    table = with_our_names(read_cells(file), columns or {}, file.name)
     scores = long_form(table, file.name, groups=groups, matrix=matrix)
     return mean_over_raters(scores, file.name) if RATER in scores else scores
 
@@ -130,7 +105,7 @@ def read_details(
     `rater NAME`.
     """
     file = scores_file(path)
-    table = with_our_names(_read(file), columns or {}, file.name)
+    table = with_our_names(read_cells(file), columns or {}, file.name)
     if RATER in table:
         scores = long_form(table, file.name, groups=groups, matrix=matrix)
         if RATER in scores:
@@ -138,7 +113,7 @@ def read_details(
     beside = file.with_name("details.csv")
     if not beside.is_file():
         return None
-    table = with_our_names(_read(beside), {}, beside.name)
+    table = with_our_names(read_cells(beside), {}, beside.name)
     _require(table, DETAIL_COLUMNS, beside)
     found = numbers(table["value"])
     if np.isinf(found).any():
@@ -155,7 +130,7 @@ def read_calibration(path: Path) -> pd.DataFrame | None:
     beside = (path if path.is_dir() else path.parent) / "calibration.csv"
     if not beside.is_file():
         return None
-    table = with_our_names(_read(beside), {}, beside.name)
+    table = with_our_names(read_cells(beside), {}, beside.name)
     _require(table, [*BIN_COLUMNS, "hits_1"], beside)
     hits = [str(name) for name in table.columns if HITS.fullmatch(str(name))]
     counted = [*BIN_COLUMNS[5:], *hits]
@@ -176,7 +151,7 @@ def read_cases(path: Path) -> pd.DataFrame | None:
     beside = (path if path.is_dir() else path.parent) / "cases.csv"
     if not beside.is_file():
         return None
-    table = with_our_names(_read(beside), {}, beside.name)
+    table = with_our_names(read_cells(beside), {}, beside.name)
     _require(table, ["case"], beside)
     double = table["case"].duplicated()
     if double.any():
@@ -185,18 +160,6 @@ def read_cases(path: Path) -> pd.DataFrame | None:
     table = table.loc[:, table.columns != ""]
     about = {name: _measured(table[name]) for name in table.columns if name not in COLUMNS}
     return table.assign(**about)
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Any table, CSV or parquet, with its cells as text; see `score_forms.numbers`."""
-    if not path.is_file():
-        raise MissingInputError(f"there is no table {path}", "Give a CSV")
-    table = _read(path)
-    table.columns = pd.Index([str(name).strip() for name in table.columns])
-    twice = table.columns[table.columns.duplicated()]
-    if len(twice):
-        raise InputError(f"{path.name} has two columns '{twice[0]}'", "Rename one of them")
-    return table
 
 
 def read_ceiling(path: Path, folder: Path | None = None) -> pd.DataFrame | None:
@@ -235,139 +198,6 @@ def scores_file(path: Path) -> Path:
     if not file.is_file():
         raise MissingInputError(f"there is no table {file}", "Give a scores.csv")
     return file
-
-
-def _read(path: Path) -> pd.DataFrame:
-    """A table with its cells as text (a method may be called NA, a case 007); see `numbers`.
-
-    Only fractions in a parquet file stay numbers.
-    """
-    try:
-        if path.suffix.lower() == ".parquet":
-            return _read_parquet(path)
-        return _read_csv(path.read_bytes(), path.name)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        reason = (str(error).splitlines() or [""])[0][:200]
-        raise InputError(f"{path.name} cannot be read ({reason})", "Give a CSV") from None
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    file = pa.parquet.ParquetFile(path)  # read_table would make columns of folders called x=y
-    _check_width(file.metadata.num_columns, path.name)
-    table = file.read()
-    columns = [
-        column
-        if pa.types.is_floating(column.type)
-        else column.cast(pa.large_string()).fill_null("")
-        for column in table.columns
-    ]
-    places = [str(place) for place in range(len(columns))]  # two columns may have one name
-    frame: pd.DataFrame = pa.table(columns, places).to_pandas()
-    return frame.set_axis(table.column_names, axis="columns")
-
-
-def _read_csv(data: bytes, file: str) -> pd.DataFrame:
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError(f"{file} is UTF-16 text", "Save it as CSV in UTF-8")
-    if b"\0" in data:
-        line = data[: data.index(b"\0")].count(b"\n") + 1
-        raise InputError(f"{file} is not text (line {line} has a NUL)", "Save it as CSV in UTF-8")
-    data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
-    _check_utf8(data, file)  # first: arrow prints a traceback of its own where a bad row is not
-    names, separator = _header(data, file)
-    return _cells(data, separator, len(names), file).set_axis(names, axis="columns")
-
-
-def _header(data: bytes, file: str) -> tuple[list[str], str]:
-    """The names of the columns, and what stands between them."""
-    best: list[str] = []
-    separator = ","
-    for candidate in _SEPARATORS:
-        lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
-        try:
-            names = next(csv.reader(lines, delimiter=candidate), [])
-        except csv.Error as error:
-            raise InputError(
-                f"the header of {file} cannot be read ({error})", "Give a CSV"
-            ) from None
-        if len(names) > len(best):
-            best, separator = names, candidate
-        if len(best) > 1:
-            break
-    if not best:
-        raise InputError(f"{file} cannot be read (it is empty)", "Give a CSV")
-    _check_width(len(best), file)
-    return best, separator
-
-
-def _check_width(columns: int, file: str) -> None:
-    if columns > MOST_COLUMNS:
-        raise InputError(
-            f"{file} has {columns:,} columns, more than {MOST_COLUMNS:,}",
-            "Give a long table: method, case, metric, value",
-        )
-
-
-def _cells(data: bytes, separator: str, width: int, file: str) -> pd.DataFrame:
-    """The rows below the header. A last row of our own shows whether a quote is left open."""
-    names = [str(place) for place in range(width)]
-    bad: list[Any] = []
-
-    def refuse(row: Any) -> str:
-        bad.append(row)
-        return "error"
-
-    last = separator.join([_END] * width)
-    try:
-        table = pa.csv.read_csv(
-            pa.BufferReader(data + f"\n{last}\n".encode()),
-            pa.csv.ReadOptions(
-                column_names=names, skip_rows_after_names=1, block_size=LONGEST_ROW_BYTES
-            ),
-            pa.csv.ParseOptions(
-                delimiter=separator, newlines_in_values=True, invalid_row_handler=refuse
-            ),
-            pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-        )
-    except pa.ArrowInvalid:
-        if not bad:
-            raise
-        raise _wrong_row(bad[0], separator, width, file) from None
-    n_rows = max(table.num_rows - 1, 0)
-    if table.slice(n_rows).to_pylist() != [dict.fromkeys(names, _END)]:
-        raise _open_quote(file)
-    cells: pd.DataFrame = table.slice(0, n_rows).to_pandas()
-    blank = cells["0"] == ""
-    if blank.any():  # rows of separators, as spreadsheets leave below a table
-        cells = cells[~(blank & (cells == "").all(axis=1))].reset_index(drop=True)
-    return cells
-
-
-def _wrong_row(row: Any, separator: str, width: int, file: str) -> InputError:
-    """Why a row has more or fewer cells than the header."""
-    if _END in row.text:
-        return _open_quote(file)
-    return InputError(
-        f"{file}: the row {row.text[:80]!r} has {row.actual_columns} cells, the header has {width}",
-        "Give every row a cell for every column"
-        if row.actual_columns < width
-        else f"Put cells with '{separator}' in quotes, and write numbers with a decimal point",
-    )
-
-
-def _open_quote(file: str) -> InputError:
-    return InputError(f"{file} ends inside a quoted cell", "Close the quote, or remove it")
-
-
-def _check_utf8(data: bytes, file: str) -> None:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{file} is not UTF-8 text (line {line} has the byte 0x{data[error.start]:02x})",
-            "Save it as CSV in UTF-8",
-        ) from None
 
 
 def read_run(scores: Path) -> dict[str, Any] | None:

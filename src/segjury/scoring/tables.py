@@ -168,7 +168,8 @@ def write(evaluation: Evaluation, out: Path) -> None:
 
     They take the place of an earlier run's all together.
     """
-    from segjury.results.read import write_csv, write_scores
+    from segjury.results.read import write_scores
+    from segjury.runtime.tables import write_csv
 
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}

@@ -16,7 +16,7 @@ from segjury.benchmark.curate.inspection import CurateTask, Exclusion, Inspected
 from segjury.benchmark.curate.rules import AnyRule
 from segjury.benchmark.folders import case_names
 from segjury.protocols import Protocol
-from segjury.results.read import write_csv
+from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import write_text
 
 COLUMNS = ("case", "rule", "reason", "file", "measured", "limit")

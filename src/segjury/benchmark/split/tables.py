@@ -14,7 +14,7 @@ from segjury.benchmark.split.balance import MEASURES, level_shares
 from segjury.benchmark.split.differences import share_difference, total_variation
 from segjury.benchmark.split.split import ALL, RANDOM_SPLITS, Split
 from segjury.benchmark.split.variables import Variable
-from segjury.markdown import escaped, markdown_table
+from segjury.wording import markdown_escaped, markdown_table
 
 COLUMNS = ("variable", "level", "part", "n", "percent", "mean", "sd", "median")
 OF_VARIABLES = [
@@ -179,7 +179,8 @@ def comparison_table(split: Split) -> tuple[list[str], Rows]:
 def markdown(split: Split) -> str:
     """Both tables, and what there is to note."""
     of_parts = ", ".join(
-        f"{escaped(name)} {size}" for name, size in zip(split.names, split.sizes, strict=True)
+        f"{markdown_escaped(name)} {size}"
+        for name, size in zip(split.names, split.sizes, strict=True)
     )
     return "\n".join(
         [
@@ -192,6 +193,10 @@ def markdown(split: Split) -> str:
             f"Each {COMPARED}:",
             "",
             *markdown_table(*comparison_table(split)),
-            *(["", *(f"- note: {escaped(note)}" for note in split.notes)] if split.notes else []),
+            *(
+                ["", *(f"- note: {markdown_escaped(note)}" for note in split.notes)]
+                if split.notes
+                else []
+            ),
         ]
     )

@@ -12,8 +12,8 @@ import pandas as pd
 
 from segjury.arrays import Floats, Ints
 from segjury.errors import InputError
-from segjury.results.forms import numbers
 from segjury.rounding import SAME
+from segjury.runtime.tables import numbers
 
 Kind = Literal["categories", "numbers", "pair"]
 MISSING = "(missing)"

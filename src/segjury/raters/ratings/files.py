@@ -12,10 +12,10 @@ import pandas as pd
 from segjury.analysis.as_json import plain
 from segjury.analysis.statistics.icc import Icc
 from segjury.analysis.tables import ALL
-from segjury.latex import latex_table
 from segjury.raters.ratings.ratings import RatedMethod, RatingAgreement, RatingAnalysis, sentences
-from segjury.results.read import write_csv
+from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import write_text
+from segjury.wording import latex_table
 
 
 def write_ratings(found: RatingAnalysis, folder: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError, MissingInputError
-from segjury.results.forms import numbers
+from segjury.runtime.tables import numbers
 
 COLUMNS = ("method", "case", "question", "rater", "value")
 KEY = COLUMNS[:4]

@@ -9,8 +9,8 @@ from typing import Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
-from segjury.report.figures.drawing.style import plain, wrapped
 from segjury.report.figures.pictures.images import CaseImages
+from segjury.wording import plain, wrapped
 
 
 @dataclass(frozen=True)

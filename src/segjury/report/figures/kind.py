@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from segjury.analysis.study import Study
 from segjury.analysis.tables import ALL
 from segjury.errors import InputError
-from segjury.report.figures.drawing.style import plain
 from segjury.report.figures.illustration import Illustration
+from segjury.wording import plain
 
 # What a figure is of: {"score": "dsc"}, {"case": "P001", "method": "A"}, nothing for the table
 Subject = Mapping[str, str]

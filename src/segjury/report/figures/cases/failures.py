@@ -30,11 +30,10 @@ from segjury.report.figures.drawing.style import (
     MUTED,
     RULE,
     SEQUENTIAL,
-    plain,
     styled,
-    wrapped,
 )
 from segjury.report.figures.kind import Kind, Subject, nothing_else
+from segjury.wording import plain, wrapped
 
 MOST_CASES = 64  # columns; of more, those on which most methods fail, then the hardest
 _CASE_WIDTH = 18  # characters of a case's name

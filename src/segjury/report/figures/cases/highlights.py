@@ -7,7 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
-from segjury.report.figures.drawing.style import plain
+from segjury.wording import plain
 
 Role = Literal["typical", "hardest", "disputed", "contact"]
 

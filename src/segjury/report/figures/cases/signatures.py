@@ -17,9 +17,9 @@ from segjury.report.figures.cases.signatures_map import (
     over_block,
 )
 from segjury.report.figures.drawing.frame import finished, note, sheet
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, plain, styled, wrapped
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, styled
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain, wrapped
 
 MOST_CASES = 64  # rows; of more, the hardest
 MOST_COLUMNS = 60  # methods x scores; with more, the mean over the scores

@@ -16,8 +16,14 @@ from matplotlib.transforms import offset_copy
 from segjury.analysis.study import Study
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.cells import draw_cells, ink_on
-from segjury.report.figures.drawing.style import DIVERGING, INK, MUTED, wrapped
-from segjury.report.figures.notation import number
+from segjury.report.figures.drawing.style import (
+    DIVERGING,
+    INK,
+    MUTED,
+    method_colours,
+    method_markers,
+)
+from segjury.wording import number, wrapped
 
 LIMIT = 2.0  # SD at which the colours end
 _STANDS_OUT = 1.0  # SD from which a cell has a sign
@@ -181,8 +187,8 @@ def name_columns(
         axes.plot(
             middle,
             1.0,
-            marker=study.markers[method],
-            color=study.colours[method],
+            marker=method_markers(study.all_methods)[method],
+            color=method_colours(study.all_methods)[method],
             markersize=4,
             markeredgewidth=0,
             clip_on=False,

@@ -13,7 +13,7 @@ from matplotlib.colors import Colormap
 
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.style import INK, NOTHING
-from segjury.report.figures.notation import number
+from segjury.wording import number
 
 MANY_CELLS = 600  # beyond, cells are pixels in vector files too
 SMALLEST_TEXT = 4.0  # points

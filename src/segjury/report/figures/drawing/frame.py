@@ -11,14 +11,8 @@ from matplotlib.transforms import offset_copy
 
 from segjury.analysis.study import Study
 from segjury.report.figures.drawing.marks import draw_mark
-from segjury.report.figures.drawing.style import (
-    COLUMN_WIDTH_IN,
-    INK,
-    MUTED,
-    frozen_layout,
-    plain,
-    wrapped,
-)
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, frozen_layout
+from segjury.wording import plain, wrapped
 
 _ROW_IN = 0.17  # a row with a name of one line, and what each line more takes
 _LINE_IN = 0.1
@@ -94,4 +88,4 @@ def name_rows(axes: Axes, study: Study, methods: Sequence[str], *, numbered: boo
         axes.get_yaxis_transform(), fig=axes.get_figure(root=True), x=-6, units="points"
     )
     for y, method in enumerate(methods):
-        draw_mark(axes, study, method, (0, y), before)
+        draw_mark(axes, study.all_methods, method, (0, y), before)

@@ -11,7 +11,8 @@ from matplotlib.transforms import offset_copy
 from segjury.analysis.study import Study
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.frame import NAME_WIDTH
-from segjury.report.figures.drawing.style import wrapped
+from segjury.report.figures.drawing.style import method_colours, method_markers
+from segjury.wording import wrapped
 
 _ROW_IN, _LINE_IN = 0.155, 0.1  # a name, and each line more that it takes
 
@@ -31,8 +32,8 @@ def draw_key(axes: Axes, study: Study, height_in: float) -> None:
         axes.plot(
             0,
             y,
-            marker=study.markers[method],
-            color=study.colours[method],
+            marker=method_markers(study.all_methods)[method],
+            color=method_colours(study.all_methods)[method],
             markersize=4.5,
             markeredgewidth=0,
             transform=offset_copy(start, figure, x=6, units="points"),

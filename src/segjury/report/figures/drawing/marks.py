@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Transform
+
+from segjury.report.figures.drawing.style import method_colours, method_markers
 
 # SVG paths in a box from -6 to 6, one for each of `style.MARKERS`
 MARK_PATHS = {
@@ -25,29 +26,17 @@ MARK_PATHS = {
 }
 
 
-class Looks(Protocol):
-    """What knows the mark of each method."""
-
-    @property
-    def markers(self) -> Mapping[str, str]:
-        """Marker of each method."""
-
-    @property
-    def colours(self) -> Mapping[str, str]:
-        """Colour of each method."""
-
-
 def draw_mark(
-    axes: Axes, looks: Looks, method: str, at: tuple[float, float], where: Transform
+    axes: Axes, methods: Sequence[str], method: str, at: tuple[float, float], where: Transform
 ) -> None:
-    """The mark of a method, beside its name."""
+    """The mark of one of the methods, beside its name."""
     axes.add_artist(
         Line2D(
             [at[0]],
             [at[1]],
             transform=where,
-            marker=looks.markers[method],
-            color=looks.colours[method],
+            marker=method_markers(methods)[method],
+            color=method_colours(methods)[method],
             markersize=4.5,
             markeredgewidth=0,
             linestyle="",

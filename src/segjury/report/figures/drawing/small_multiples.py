@@ -12,7 +12,8 @@ from matplotlib.transforms import offset_copy
 
 from segjury.analysis.study import Study
 from segjury.report.figures.drawing.marks import draw_mark
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN, wrapped
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
+from segjury.wording import wrapped
 
 _LEFT_IN = 0.6
 _RIGHT_IN = 0.1
@@ -166,4 +167,4 @@ class SmallMultiples:
         )
         first_line = 6.2 + 7.6 * text.count("\n")
         before = offset_copy(axes.transAxes, fig=figure, x=3.5, y=first_line, units="points")
-        draw_mark(axes, study, method, (0, 1), before)
+        draw_mark(axes, study.all_methods, method, (0, 1), before)

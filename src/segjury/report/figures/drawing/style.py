@@ -7,8 +7,6 @@ through `plain` and is drawn with `parse_math=False`.
 
 from __future__ import annotations
 
-import textwrap
-import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -44,7 +42,6 @@ DIVERGING = LinearSegmentedColormap.from_list(
     "segjury_diverging", ["#b2530b", "#f0b27a", "#f7f7f7", "#8fc1e3", "#0b4a6f"]
 )
 NOTHING = "#e6e9ec"  # a cell without a value
-_ALONE = 4  # letters that do not make a line
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 
@@ -113,31 +110,6 @@ def method_markers(methods: Iterable[str]) -> dict[str, str]:
         name: MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]
         for i, name in enumerate(sorted(set(methods)))
     }
-
-
-def plain(text: object) -> str:
-    """Text safe to draw: no control or invisible characters, runs of space as one."""
-    visible = (" " if unicodedata.category(char)[0] == "C" else char for char in str(text))
-    return " ".join("".join(visible).split())
-
-
-def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
-    """A name on at most `lines` lines of `width` characters; a longer one loses its middle.
-
-    No sign stands alone on the last line.
-    """
-    name = plain(text)
-    half = width * lines // 2
-    while len(pieces := textwrap.wrap(name, width)) > lines:
-        name = f"{name[:half].rstrip()}…{name[-half:].lstrip()}"
-        half -= 1
-    while len(pieces) > 1 and len(pieces[-1]) < _ALONE < width:
-        width -= 1
-        narrower = textwrap.wrap(name, width)
-        if len(narrower) > lines:
-            break
-        pieces = narrower
-    return "\n".join(pieces)
 
 
 def frozen_layout(figure: Figure) -> Figure:

@@ -19,7 +19,14 @@ from segjury.report.figures.drawing.frame import (
     sheet,
     width_of_names,
 )
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, plain, styled, wrapped
+from segjury.report.figures.drawing.style import (
+    COLUMN_WIDTH_IN,
+    INK,
+    MUTED,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind, Subject
 from segjury.report.figures.maps.invasion_angles import (
     RATER,
@@ -29,7 +36,7 @@ from segjury.report.figures.maps.invasion_angles import (
     typical_and_disputed,
 )
 from segjury.report.figures.maps.invasion_rings import LIMIT, draw_rings
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain, wrapped
 
 _COLUMN_IN = 1.25  # of a vessel in rows of ticks, with its numbers
 _FRAME_IN = 0.8
@@ -56,7 +63,10 @@ def invasion(scores: Scores, case: str | None = None, method: str | None = None)
         if method is None:
             figure = _rows(study, data, touched or free, below_in)
         else:
-            look = study.colours[method], study.markers[method]
+            look = (
+                method_colours(study.all_methods)[method],
+                method_markers(study.all_methods)[method],
+            )
             figure = draw_rings(data, touched or free, *look, below_in=below_in)
         small: dict[str, Any] = {"fontsize": 6, "color": MUTED, "parse_math": False}
         figure.supxlabel("\n".join(lines), x=0.012, ha="left", **small)
@@ -97,7 +107,10 @@ def _draw_angles(axes: Axes, study: Study, data: pd.DataFrame) -> None:
     for side, inside, shift in (("raters", is_rater, -_APART), ("prediction", ~is_rater, _APART)):
         own, y = angles[inside], known["row"][inside] + shift
         rows = own.groupby(y)
-        shades = [INK if side == "raters" else study.colours[m] for m in known["method"][inside]]
+        shades = [
+            INK if side == "raters" else method_colours(study.all_methods)[m]
+            for m in known["method"][inside]
+        ]
         colours = pd.Series(shades, own.index)
         first = list(colours.groupby(y).first())
         axes.hlines(rows.min().index, rows.min(), rows.max(), colors=first, linewidth=0.6)

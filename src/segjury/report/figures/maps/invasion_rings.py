@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.projections.polar import PolarAxes
 
 from segjury.metrics.invasion import FULL_CIRCLE
-from segjury.report.figures.drawing.style import INK, MUTED, RULE, wrapped
+from segjury.report.figures.drawing.style import INK, MUTED, RULE
 from segjury.report.figures.maps.invasion_angles import RATER
-from segjury.report.figures.notation import number
+from segjury.wording import number, wrapped
 
 LIMIT = 180.0  # degrees; a vessel with more contact counts as encased
 _WALL = 0.74  # radius of the ring

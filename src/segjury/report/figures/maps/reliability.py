@@ -11,14 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from segjury.analysis.columns import metric_title
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.errors import InputError
 from segjury.report.figures.drawing.frame import finished
 from segjury.report.figures.drawing.small_multiples import SmallMultiples
-from segjury.report.figures.drawing.style import INK, MUTED, plain, styled
+from segjury.report.figures.drawing.style import INK, MUTED, method_colours, styled
 from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.notation import metric_title, number
 from segjury.results.read import HITS
+from segjury.wording import number, plain
 
 MEAN = "mean"  # in place of a rater: all of them
 _DIGITS = 4
@@ -44,7 +45,7 @@ def reliability(scores: Scores, method: str | None = None) -> Figure:
     with styled():
         figure = tiles.figure()
         for index, name in enumerate(tiles.methods):
-            own, colour = data[data["method"] == name], study.colours[name]
+            own, colour = data[data["method"] == name], method_colours(study.all_methods)[name]
             plot, bars = tiles.plot(figure, index), tiles.strip(figure, index)
             plot.set(xlim=(left, 1.0), ylim=(min(left, low), 1.0))
             bars.set(xlim=(left, 1.0), ylim=(least, 0))

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from segjury.analysis.columns import decimals
 from segjury.analysis.rater_agreement import WHOLE
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.frame import (
@@ -18,7 +19,14 @@ from segjury.report.figures.drawing.frame import (
     rows_height,
     sheet,
 )
-from segjury.report.figures.drawing.style import INK, MUTED, NOTHING, plain, styled
+from segjury.report.figures.drawing.style import (
+    INK,
+    MUTED,
+    NOTHING,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind, Subject
 from segjury.report.figures.maps.rater_volumes import (
     METRIC,
@@ -38,7 +46,7 @@ from segjury.report.figures.maps.volume_curves import (
     SCORE,
     volume_data,
 )
-from segjury.report.figures.notation import decimals, number
+from segjury.wording import number, plain
 
 _FAR = 4.0  # times the median miss: predictions beyond are cut off at the edge
 _DENSITY_IN, _STEPS_IN, _ONE_ROW_IN, _FRAME_IN = 0.5, 0.85, 0.75, 0.75
@@ -97,7 +105,10 @@ def _draw_steps(axes: Axes, study: Study, data: pd.DataFrame, *, shaded: bool) -
     axes.plot(curve["volume_cm3"], curve["value"], color=INK, zorder=3, label="distribution")
     ends = _limits(data) if shaded else ()  # of several only the rise, as their ends coincide
     for place, (name, x) in enumerate(zip(steps["of"], steps["volume_cm3"], strict=True)):
-        look: dict[str, Any] = {"color": study.colours[name], "marker": study.markers[name]}
+        look: dict[str, Any] = {
+            "color": method_colours(study.all_methods)[name],
+            "marker": method_markers(study.all_methods)[name],
+        }
         look |= {"markersize": 4, "markeredgewidth": 0}
         rise = [(x, 0.0), (x, 1 - (place + 1) / (len(steps) + 1)), (x, 1.0)]
         points = [(ends[0], 0.0), *rise, (ends[1], 1.0)] if ends else rise
@@ -105,7 +116,7 @@ def _draw_steps(axes: Axes, study: Study, data: pd.DataFrame, *, shaded: bool) -
         axes.plot(*zip(*points, strict=True), **look, markevery=mark, label=f"step {name}")
         if shaded:
             own = data[(data["part"] == AREA) & (data["of"] == name)]
-            _shade(axes, own, x, study.colours[name])
+            _shade(axes, own, x, method_colours(study.all_methods)[name])
     axes.set_ylim(-0.05, 1.05)
 
 
@@ -123,7 +134,7 @@ def _draw_row(axes: Axes, study: Study, data: pd.DataFrame, method: str, y: int)
     A row is 1 high, so that the filled area is the CRPS.
     """
     own = data[data["of"] == method].groupby("part")
-    colour, base = study.colours[method], y + 0.5
+    colour, base = method_colours(study.all_methods)[method], y + 0.5
     said = own.get_group(SCORE)["value"].iloc[0]
     digits = decimals(METRIC, [said])
     text, ink = number(said, digits), MUTED

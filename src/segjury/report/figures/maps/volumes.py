@@ -17,7 +17,7 @@ from segjury.analysis.statistics.bland_altman import LIMIT_SD
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.frame import finished
 from segjury.report.figures.drawing.small_multiples import SmallMultiples
-from segjury.report.figures.drawing.style import INK, plain, styled
+from segjury.report.figures.drawing.style import INK, method_colours, method_markers, styled
 from segjury.report.figures.kind import Kind, Subject
 from segjury.report.figures.maps.rater_volumes import (
     chosen_label,
@@ -26,7 +26,7 @@ from segjury.report.figures.maps.rater_volumes import (
     volume_parts,
     volumes_of,
 )
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain
 
 _SHAPE = 0.8  # height of a plot to its width
 _WIDE = 20.0  # volumes that differ by more than so many times are on a logarithmic axis
@@ -112,7 +112,11 @@ def _draw(axes: Axes, study: Study, data: pd.DataFrame) -> None:
         zorder=2,
         label=f"raters {method}",
     )
-    lines: dict[str, Any] = {"color": study.colours[method], "linewidth": 0.9, "zorder": 3}
+    lines: dict[str, Any] = {
+        "color": method_colours(study.all_methods)[method],
+        "linewidth": 0.9,
+        "zorder": 3,
+    }
     axes.axhline(first["bias_percent"], **lines, label=f"bias {method}")
     for end in ("lower", "upper"):
         if math.isfinite(first[f"{end}_percent"]):
@@ -147,8 +151,12 @@ def _draw_marks(axes: Axes, study: Study, data: pd.DataFrame, size: float) -> No
     method, reach = data["method"].iloc[0], axes.get_ylim()[1]
     x, y = data["mean_cm3"], data["difference_percent"]
     inside = y.abs() <= reach
-    look: dict[str, Any] = {"linestyle": "", "marker": study.markers[method], "markersize": size}
-    look |= {"color": study.colours[method], "zorder": 4}
+    look: dict[str, Any] = {
+        "linestyle": "",
+        "marker": method_markers(study.all_methods)[method],
+        "markersize": size,
+    }
+    look |= {"color": method_colours(study.all_methods)[method], "zorder": 4}
     edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
     axes.plot(x[inside], y[inside], **look, **edge, label=f"cases {method}")
     if not inside.all():

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from segjury.report.figures.drawing.style import plain, styled
+from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.illustration import Picture, brief
 from segjury.report.figures.pictures.background import ground, show
 from segjury.report.figures.pictures.images import CaseImages, Labels
@@ -32,6 +32,7 @@ from segjury.report.figures.pictures.tiles import (
     scale_bar,
     slice_title,
 )
+from segjury.wording import plain
 
 RATERS = ""  # no method has no name
 _LEGEND_COLUMNS = 3

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
 from segjury.arrays import Bools
-from segjury.report.figures.drawing.style import INK, MUTED, plain
+from segjury.report.figures.drawing.style import INK, MUTED
+from segjury.wording import plain
 
 RIM = withStroke(linewidth=1.6, foreground="black")  # of light letters on an image
 

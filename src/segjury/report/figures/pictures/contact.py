@@ -13,14 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
 
 from segjury.report.figures.drawing.marks import draw_mark
-from segjury.report.figures.drawing.style import (
-    MUTED,
-    PAGE_WIDTH_IN,
-    SEQUENTIAL,
-    plain,
-    styled,
-    wrapped,
-)
+from segjury.report.figures.drawing.style import MUTED, PAGE_WIDTH_IN, SEQUENTIAL, styled
 from segjury.report.figures.illustration import Picture, brief, joined
 from segjury.report.figures.pictures.contact_strips import (
     NAMES_IN,
@@ -32,6 +25,7 @@ from segjury.report.figures.pictures.contact_strips import (
 from segjury.report.figures.pictures.contact_unrolling import RATERS, VesselContact, contacts
 from segjury.report.figures.pictures.images import CaseImages
 from segjury.report.figures.pictures.layout import Spot, title_picture
+from segjury.wording import plain, wrapped
 
 _NAME_WIDTH = 22
 _BELOW_IN = 0.62
@@ -114,7 +108,7 @@ def _name_row(axes: Axes, images: CaseImages, who: str) -> None:
     )
     if who != RATERS:
         marked = offset_copy(before, fig=axes.get_figure(root=True), x=3.5, units="points")
-        draw_mark(axes, images, who, (0, 0.5), marked)
+        draw_mark(axes, images.all_methods, who, (0, 0.5), marked)
 
 
 def _draw_scale(figure: Figure, layout: StripLayout) -> None:

@@ -9,20 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from segjury.report.figures.drawing.style import (
-    MUTED,
-    NOTHING,
-    PAGE_WIDTH_IN,
-    RULE,
-    SEQUENTIAL,
-    wrapped,
-)
+from segjury.report.figures.drawing.style import MUTED, NOTHING, PAGE_WIDTH_IN, RULE, SEQUENTIAL
 from segjury.report.figures.pictures.background import show
 from segjury.report.figures.pictures.contact_surface import painted_vessel, seen_from, view_mm
 from segjury.report.figures.pictures.contact_unrolling import RATERS, VesselContact
 from segjury.report.figures.pictures.images import CaseImages
 from segjury.report.figures.pictures.layout import TITLE_IN, Spot
 from segjury.report.figures.pictures.slicing import Pair
+from segjury.wording import wrapped
 
 NAMES_IN = 1.3
 _HEAD_IN = 0.27

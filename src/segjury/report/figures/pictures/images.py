@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from segjury.arrays import Bools, Box, Triple
 from segjury.images.grid import IDENTITY, Direction
 from segjury.metrics.overlap import THRESHOLDS
-from segjury.report.figures.drawing.style import method_colours, method_markers
 from segjury.runtime.memo import Kept
 
 Labels = NDArray[Any]  # a label map: 0 is nothing, labels count from 1; or the mask of one label
@@ -90,15 +89,10 @@ class CaseImages:
         """Volume of a voxel."""
         return float(np.prod(self.spacing_mm)) / 1000
 
-    @cached_property
-    def colours(self) -> dict[str, str]:
-        """One colour per method, as in all figures."""
-        return method_colours([*self.predictions, *self.everyone])
-
-    @cached_property
-    def markers(self) -> dict[str, str]:
-        """One marker per method, as in all figures."""
-        return method_markers([*self.predictions, *self.everyone])
+    @property
+    def all_methods(self) -> tuple[str, ...]:
+        """Every method of the benchmark, drawn here or not."""
+        return (*self.predictions, *self.everyone)
 
     @cached_property
     def is_ct(self) -> bool:

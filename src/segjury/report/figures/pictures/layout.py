@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
 
-from segjury.report.figures.drawing.style import MUTED, PAGE_WIDTH_IN, plain, wrapped
+from segjury.report.figures.drawing.style import MUTED, PAGE_WIDTH_IN
+from segjury.wording import plain, wrapped
 
 GAP_IN = 0.06
 TITLE_IN = 0.22

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from segjury.report.figures.drawing.style import MUTED, PAGE_WIDTH_IN, plain, styled
+from segjury.report.figures.drawing.style import MUTED, PAGE_WIDTH_IN, styled
 from segjury.report.figures.illustration import Picture, brief
 from segjury.report.figures.pictures.background import show
 from segjury.report.figures.pictures.callouts import Callout, anchor, write_callouts
@@ -50,6 +50,7 @@ from segjury.report.figures.pictures.tiles import (
     say_sides,
     scale_bar,
 )
+from segjury.wording import plain
 
 _FRAME = "#fff04d"
 

@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from segjury.report.figures.drawing.style import MUTED, plain, styled
+from segjury.report.figures.drawing.style import MUTED, styled
 from segjury.report.figures.illustration import Picture, brief
 from segjury.report.figures.pictures.background import ground, show
 from segjury.report.figures.pictures.images import CaseImages
@@ -26,6 +26,7 @@ from segjury.report.figures.pictures.tiles import (
     scale_bar,
     slice_title,
 )
+from segjury.wording import plain
 
 RATERS = ""  # no method has no name
 HEAT = mpl.colormaps["viridis"].resampled(40)  # even in lightness, for all kinds of vision

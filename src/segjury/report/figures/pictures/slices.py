@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from segjury.report.figures.drawing.style import plain, styled
+from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.illustration import Picture, brief, joined
 from segjury.report.figures.pictures.background import BACKGROUND, ground, show, tinted
 from segjury.report.figures.pictures.images import CaseImages
@@ -30,6 +30,7 @@ from segjury.report.figures.pictures.tiles import (
     slice_title,
     vessel_colour,
 )
+from segjury.wording import plain
 
 _LEGEND_COLUMNS = 3
 _VEIL = 0.4  # opacity of a probability of 1

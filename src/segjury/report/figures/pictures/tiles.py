@@ -12,11 +12,12 @@ from matplotlib.transforms import offset_copy
 from numpy.typing import NDArray
 
 from segjury.report.figures.drawing.marks import draw_mark
-from segjury.report.figures.drawing.style import INK, plain, wrapped
+from segjury.report.figures.drawing.style import INK
 from segjury.report.figures.pictures.callouts import RIM, Callout, anchor, write_callouts
 from segjury.report.figures.pictures.images import CaseImages, Labels
 from segjury.report.figures.pictures.layout import NAME_WIDTH
 from segjury.report.figures.pictures.slicing import Pair, Slice, contours
+from segjury.wording import plain, wrapped
 
 QUIET_COLOUR = "#b8bcc4"
 PREDICTION_COLOUR = "#fff04d"
@@ -160,7 +161,7 @@ def name_tile(axes: Axes, images: CaseImages, method: str, *, width: int = NAME_
     )
     middle = 6.2 + 7.6 * text.count("\n")
     before = offset_copy(axes.transAxes, fig=figure, x=3.5, y=middle, units="points")
-    draw_mark(axes, images, method, (0, 1), before)
+    draw_mark(axes, images.all_methods, method, (0, 1), before)
 
 
 def scale_bar(axes: Axes, size_mm: Pair) -> None:

@@ -26,9 +26,16 @@ from segjury.report.figures.drawing.frame import (
     width_of_names,
 )
 from segjury.report.figures.drawing.rank_axis import place_axis
-from segjury.report.figures.drawing.style import INK, MUTED, PAGE_WIDTH_IN, ROUND, styled, wrapped
+from segjury.report.figures.drawing.style import (
+    INK,
+    MUTED,
+    PAGE_WIDTH_IN,
+    ROUND,
+    method_colours,
+    styled,
+)
 from segjury.report.figures.kind import Kind, Subject, whole_and_each_score
-from segjury.report.figures.notation import rank
+from segjury.wording import rank, wrapped
 
 _FRAME_IN = 0.95
 _CELLS_IN = 2.4  # width of all places together, as long as there are few
@@ -101,7 +108,7 @@ def _row(axes: Axes, study: Study, y: int, own: pd.DataFrame) -> PathCollection:
         np.full(len(own), y),
         s=own["share"],
         marker=MarkerStyle(ROUND),
-        color=study.colours[method],
+        color=method_colours(study.all_methods)[method],
         linewidth=0,
         zorder=3,
         label=f"blob {method}",

@@ -29,12 +29,12 @@ from segjury.report.figures.drawing.style import (
     MUTED,
     NOTHING,
     RULE,
-    plain,
+    method_colours,
+    method_markers,
     styled,
-    wrapped,
 )
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain, wrapped
 
 CHOICES = ("reading", "scheme", "aggregate", "ties", "digits")  # kinds, in the order drawn
 AS_RANKED = "as ranked"
@@ -75,8 +75,8 @@ def _draw_line(axes: Axes, study: Study, method: str, own: pd.DataFrame) -> None
     axes.plot(
         own["column"],
         own["row"],
-        color=study.colours[method],
-        marker=study.markers[method],
+        color=method_colours(study.all_methods)[method],
+        marker=method_markers(study.all_methods)[method],
         markersize=4.5,
         markeredgecolor="white",
         markeredgewidth=0.4,

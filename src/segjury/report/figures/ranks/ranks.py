@@ -20,10 +20,17 @@ from segjury.report.figures.drawing.frame import (
     width_of_names,
 )
 from segjury.report.figures.drawing.rank_axis import place_axis
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, styled, wrapped
+from segjury.report.figures.drawing.style import (
+    COLUMN_WIDTH_IN,
+    INK,
+    MUTED,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.notation import rank
 from segjury.report.figures.ranks.blob import resampled
+from segjury.wording import rank, wrapped
 
 _FRAME_IN = 0.85
 _PANEL_IN = 1.7
@@ -98,7 +105,7 @@ def _draw_places(axes: Axes, study: Study, each: pd.DataFrame) -> None:
         axes.plot(
             [row["low"], row["high"]],
             [y, y],
-            color=study.colours[method],
+            color=method_colours(study.all_methods)[method],
             linewidth=2.2,
             solid_capstyle="butt",
             label=f"interval {method}",
@@ -129,8 +136,8 @@ def _mark(axes: Axes, study: Study, method: str, x: float, y: float, *, label: s
     axes.plot(
         x,
         y,
-        marker=study.markers[method],
-        color=study.colours[method],
+        marker=method_markers(study.all_methods)[method],
+        color=method_colours(study.all_methods)[method],
         markersize=5,
         markeredgecolor="white",
         markeredgewidth=0.5,

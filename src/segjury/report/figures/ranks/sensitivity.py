@@ -28,12 +28,13 @@ from segjury.report.figures.drawing.style import (
     INK,
     PAGE_WIDTH_IN,
     SEQUENTIAL,
-    plain,
+    method_colours,
+    method_markers,
     styled,
-    wrapped,
 )
 from segjury.report.figures.kind import Kind, Subject, nothing_else
 from segjury.report.figures.ranks.lines import choices
+from segjury.wording import plain, wrapped
 
 OTHER_CHOICES = "other choices"
 LEFT_OUT = {"without case": "case", "without rater": "rater", "without metric": "metric"}
@@ -84,8 +85,8 @@ def _draw_panel(
         axes.plot(
             row["place"],
             y,
-            marker=study.markers[method],
-            color=study.colours[method],
+            marker=method_markers(study.all_methods)[method],
+            color=method_colours(study.all_methods)[method],
             markersize=4.5,
             markeredgecolor="white",
             markeredgewidth=0.4,

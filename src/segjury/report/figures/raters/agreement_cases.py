@@ -17,13 +17,11 @@ from segjury.report.figures.drawing.style import (
     MARKERS,
     MUTED,
     PAGE_WIDTH_IN,
-    plain,
     styled,
-    wrapped,
 )
 from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.notation import number
 from segjury.report.figures.raters.raters import label_dice, label_subjects, of_label
+from segjury.wording import number, plain, wrapped
 
 _PLOT_IN = 2.0
 _CASE_IN = 0.115

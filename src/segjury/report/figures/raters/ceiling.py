@@ -13,9 +13,17 @@ from segjury.analysis.columns import Column
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.frame import finished, note, sheet, width_of_names
 from segjury.report.figures.drawing.legend import draw_key, key_height
-from segjury.report.figures.drawing.style import INK, MUTED, PAGE_WIDTH_IN, RULE, styled
+from segjury.report.figures.drawing.style import (
+    INK,
+    MUTED,
+    PAGE_WIDTH_IN,
+    RULE,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.notation import number, plural
+from segjury.wording import number, plural
 
 _ROW_IN = 0.42
 _FRAME_IN = 0.55
@@ -68,8 +76,8 @@ def _draw(axes: Axes, study: Study, about: Column, each: ScoreCeiling) -> None:
         axes.plot(
             method.value,
             _offset(place, len(each.methods)),
-            marker=study.markers[method.method],
-            color=study.colours[method.method],
+            marker=method_markers(study.all_methods)[method.method],
+            color=method_colours(study.all_methods)[method.method],
             markersize=4.5,
             markeredgecolor="white",
             markeredgewidth=0.4,

@@ -19,12 +19,10 @@ from segjury.report.figures.drawing.style import (
     INK,
     PAGE_WIDTH_IN,
     SEQUENTIAL,
-    plain,
     styled,
-    wrapped,
 )
 from segjury.report.figures.illustration import Illustration
-from segjury.report.figures.notation import number, plural
+from segjury.wording import number, plain, plural, wrapped
 
 _CELL_IN = 0.46
 _NAMES_IN = 0.8

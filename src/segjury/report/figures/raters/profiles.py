@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from segjury.report.figures.drawing.frame import finished, note, sheet
-from segjury.report.figures.drawing.style import COLOURS, INK, MUTED, PAGE_WIDTH_IN, plain, styled
+from segjury.report.figures.drawing.style import COLOURS, INK, MUTED, PAGE_WIDTH_IN, styled
 from segjury.report.figures.illustration import Illustration
-from segjury.report.figures.notation import number
 from segjury.report.figures.raters.pair_measures import shown_name
+from segjury.wording import number, plain
 
 _ROW_IN = 0.28
 _FRAME_IN = 0.85

@@ -22,11 +22,10 @@ from segjury.report.figures.drawing.style import (
     INK,
     PAGE_WIDTH_IN,
     SEQUENTIAL,
-    plain,
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain
 
 RATERS = "other raters"  # in place of a partner: all of them
 PAIRS = "all pairs"

@@ -18,9 +18,9 @@ from segjury.arrays import Bools
 from segjury.protocols.ranking import in_words
 from segjury.report.figures.drawing.box import Box, box, draw_box, value_label
 from segjury.report.figures.drawing.frame import column_width, finished, name_rows, note, sheet
-from segjury.report.figures.drawing.style import MUTED, plain, styled
+from segjury.report.figures.drawing.style import MUTED, method_colours, method_markers, styled
 from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.notation import number
+from segjury.wording import number, plain
 
 _ROW_IN = 0.25
 _FRAME_IN = 0.75  # title, axis and its label
@@ -161,12 +161,12 @@ def _placed(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_method(axes: Axes, study: Study, own: pd.DataFrame, method: str, y: int) -> None:
-    first, colour = own.iloc[0], study.colours[method]
+    first, colour = own.iloc[0], method_colours(study.all_methods)[method]
     shape = Box(first["low"], first["q1"], first["median"], first["q3"], first["high"])
     if own["counts"].sum() > 1:
         draw_box(axes, shape, y, _BOX, colour=colour, fill=0.16, label=method)
     full, policy = own[~own["hollow"] & ~own["aside"]], own[own["hollow"] & ~own["aside"]]
-    look: dict[str, Any] = {"linestyle": "", "marker": study.markers[method]}
+    look: dict[str, Any] = {"linestyle": "", "marker": method_markers(study.all_methods)[method]}
     axes.plot(
         full["value"],
         y + full["offset"],

@@ -16,9 +16,9 @@ from segjury.report.figures.drawing.cells import draw_cells
 from segjury.report.figures.drawing.frame import finished, note, rows_height, sheet, width_of_names
 from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, DIVERGING, PAGE_WIDTH_IN, styled
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.notation import number, plural
 from segjury.report.figures.scores.dendrogram import draw_tree, title_rows, tree_table
 from segjury.report.figures.tests.pvalues import number_columns
+from segjury.wording import number, plural
 
 _FRAME_IN = 0.72
 _CELL_IN = (0.2, 0.275)  # smallest and largest

@@ -25,10 +25,10 @@ from segjury.report.figures.drawing.frame import (
     rows_height,
     sheet,
 )
-from segjury.report.figures.drawing.style import INK, MUTED, plain, styled, wrapped
+from segjury.report.figures.drawing.style import INK, MUTED, styled
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.notation import plural
 from segjury.rounding import settled
+from segjury.wording import plain, plural, wrapped
 
 FEWEST = 3  # leaves: of two there is but one tree
 _FRAME_IN = 0.6

@@ -17,10 +17,10 @@ from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.box import Box, box, draw_box, value_label
 from segjury.report.figures.drawing.frame import finished, name_rows, note, sheet, width_of_names
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED, plain, styled, wrapped
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED, method_colours, styled
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
-from segjury.report.figures.notation import number
 from segjury.results.read import group_columns
+from segjury.wording import number, plain, wrapped
 
 MOST_PARTS = 6  # of one column; with more, the boxes of a method no longer stand together
 MOST_COLUMNS = 3
@@ -132,7 +132,7 @@ def _draw_panel(
         part, method = row["part"], row["method"]
         n, y = parts.index(part), study.methods.index(method)
         at = y + (n - (len(parts) - 1) / 2) * step
-        label, colour = f"{part} {method}", study.colours[method]
+        label, colour = f"{part} {method}", method_colours(study.all_methods)[method]
         shape = Box(row["low"], row["q1"], row["median"], row["q3"], row["high"])
         draw_box(axes, shape, at, 0.38 * step, colour=colour, fill=fills[n], label=label)
         name = wrapped(part, width=_NAME_WIDTH, lines=1)

@@ -15,7 +15,14 @@ from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.cells import draw_cells
 from segjury.report.figures.drawing.frame import finished, note, sheet
-from segjury.report.figures.drawing.style import DIVERGING, MUTED, RULE, styled
+from segjury.report.figures.drawing.style import (
+    DIVERGING,
+    MUTED,
+    RULE,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind
 from segjury.report.figures.scores.correlation import (
     correlation_subjects,
@@ -137,7 +144,7 @@ def _draw_spread(
                 n + edges,
                 baseline=n + 0.5 - unit * floor,
                 fill=True,
-                color=study.colours[str(method)] if method else MUTED,
+                color=method_colours(study.all_methods)[str(method)] if method else MUTED,
                 alpha=0.7,
                 linewidth=0,
                 zorder=2,
@@ -195,8 +202,8 @@ def _draw_marks(
     axes.plot(
         *places,
         linestyle="",
-        marker=study.markers[method],
-        color=study.colours[method],
+        marker=method_markers(study.all_methods)[method],
+        color=method_colours(study.all_methods)[method],
         markersize=size,
         alpha=0.8,
         zorder=3,

@@ -19,7 +19,14 @@ from segjury.analysis.columns import Column
 from segjury.analysis.study import Study
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.frame import NAME_WIDTH, width_of_names
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED, PAGE_WIDTH_IN, wrapped
+from segjury.report.figures.drawing.style import (
+    COLUMN_WIDTH_IN,
+    MUTED,
+    PAGE_WIDTH_IN,
+    method_colours,
+    method_markers,
+)
+from segjury.wording import wrapped
 
 EDGE = 0.47  # where values stand that are off the scale, in widths of a cell from its middle
 _ROOM = 0.42  # how far the scale reaches
@@ -152,8 +159,8 @@ def draw_key(axes: Axes, study: Study, shape: Grid) -> None:
         axes.plot(
             column,
             row,
-            marker=study.markers[method],
-            color=study.colours[method],
+            marker=method_markers(study.all_methods)[method],
+            color=method_colours(study.all_methods)[method],
             markersize=4.5,
             markeredgewidth=0,
             clip_on=False,

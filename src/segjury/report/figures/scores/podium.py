@@ -15,9 +15,17 @@ from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.box import value_label
 from segjury.report.figures.drawing.frame import finished, note, sheet, width_of_names
 from segjury.report.figures.drawing.legend import draw_key, key_height
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, plain, styled
+from segjury.report.figures.drawing.style import (
+    COLUMN_WIDTH_IN,
+    INK,
+    MUTED,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
 from segjury.report.figures.scores.rank_map import ranks_on_cases
+from segjury.wording import plain
 
 _ALL_COLUMNS = 64  # places x methods, up to which all places are shown
 _MOST_COLUMNS = 120
@@ -152,8 +160,8 @@ def _draw_dots(axes: Axes, study: Study, data: pd.DataFrame, columns: _Columns) 
             own["x"],
             own["value"],
             linestyle="",
-            marker=study.markers[method],
-            color=study.colours[method],
+            marker=method_markers(study.all_methods)[method],
+            color=method_colours(study.all_methods)[method],
             markersize=columns.mark_size,
             markeredgewidth=0,
             rasterized=pixels,
@@ -167,7 +175,7 @@ def _draw_bars(axes: Axes, study: Study, data: pd.DataFrame, columns: _Columns) 
     counts = data.drop_duplicates(["method", "place"])
     for m, method in enumerate(study.methods):
         own = counts[counts["method"] == method]
-        colour = study.colours[method]
+        colour = method_colours(study.all_methods)[method]
         axes.bar(own["x"], own["times"], width=0.8, color=colour, zorder=3, label=f"bars {method}")
         if columns.methods <= _NUMBERED:
             for x, times in zip(own["x"], own["times"], strict=True):
@@ -176,7 +184,7 @@ def _draw_bars(axes: Axes, study: Study, data: pd.DataFrame, columns: _Columns) 
             [columns.x(place, m) for place in columns.places],
             [_MARKS_Y] * len(columns.places),
             linestyle="",
-            marker=study.markers[method],
+            marker=method_markers(study.all_methods)[method],
             color=colour,
             markersize=columns.mark_size,
             markeredgewidth=0,

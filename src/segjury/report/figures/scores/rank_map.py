@@ -20,8 +20,9 @@ from segjury.report.figures.drawing.frame import (
     sheet,
     width_of_names,
 )
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED, SEQUENTIAL, plain, styled
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED, SEQUENTIAL, styled
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
+from segjury.wording import plain
 
 _FRAME_IN = 0.7
 _CELL_IN = 0.235

@@ -15,9 +15,17 @@ from matplotlib.transforms import offset_copy
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.analysis.tests import ScoreTests
 from segjury.report.figures.drawing.frame import NAME_WIDTH, finished, note, sheet, width_of_names
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, plain, styled, wrapped
+from segjury.report.figures.drawing.style import (
+    COLUMN_WIDTH_IN,
+    INK,
+    MUTED,
+    method_colours,
+    method_markers,
+    styled,
+)
 from segjury.report.figures.kind import Kind
 from segjury.report.figures.tests.pvalues import friedman_words, tested_scores, tests_of
+from segjury.wording import plain, wrapped
 
 _FRAME_IN = 0.6  # title, axis and its label
 _BAR_IN = 0.08  # between two bars
@@ -171,9 +179,9 @@ def _draw_side(axes: Axes, study: Study, ranks: pd.DataFrame, shape: _Shape, *, 
     )
     for n, (method, rank) in enumerate(zip(ranks["method"], ranks["mean_rank"], strict=True)):
         y = -shape.first_in - n * shape.pitch_in
-        colour = study.colours[method]
+        colour = method_colours(study.all_methods)[method]
         look: dict[str, Any] = {
-            "marker": study.markers[method],
+            "marker": method_markers(study.all_methods)[method],
             "color": colour,
             "markersize": 4.5,
             "markeredgewidth": 0,

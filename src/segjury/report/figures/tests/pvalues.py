@@ -24,16 +24,9 @@ from segjury.report.figures.drawing.frame import (
     sheet,
     width_of_names,
 )
-from segjury.report.figures.drawing.style import (
-    COLUMN_WIDTH_IN,
-    INK,
-    MUTED,
-    SEQUENTIAL,
-    plain,
-    styled,
-)
+from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, SEQUENTIAL, styled
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
-from segjury.report.figures.notation import NONE, number, plural
+from segjury.wording import NONE, number, plain, plural
 
 FRAME_IN = 0.45
 _CELL_IN = 0.275  # the narrowest cell that holds "<.001"

@@ -10,9 +10,8 @@ from segjury.analysis.study import Scores, Study, study_of
 from segjury.analysis.tests import ScoreTests
 from segjury.report.figures.drawing.cells import draw_cells, ink_on
 from segjury.report.figures.drawing.frame import finished, name_rows, note, rows_height, sheet
-from segjury.report.figures.drawing.style import DIVERGING, RULE, plain, styled
+from segjury.report.figures.drawing.style import DIVERGING, RULE, styled
 from segjury.report.figures.kind import Kind
-from segjury.report.figures.notation import number, plural
 from segjury.report.figures.tests.pvalues import (
     FRAME_IN,
     draw_scale,
@@ -22,6 +21,7 @@ from segjury.report.figures.tests.pvalues import (
     tests_of,
     too_few,
 )
+from segjury.wording import number, plain, plural
 
 _MARKS = {1: ("^", "significantly better"), -1: ("v", "significantly worse")}
 _TICKS = {value: number(value, 1) for value in (-1.0, -0.5, 0.0, 0.5, 1.0)}

@@ -1,0 +1,128 @@
+"""Numbers, names, lists and tables in words, for people, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+NONE = "–"  # noqa: RUF001  (a dash stands for no number)
+_UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
+_LONGEST = 1e15  # from here on numbers have an exponent
+_ALONE = 4  # letters that do not make a line
+_LATEX_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>&~$-])")
+
+# ---- numbers -------------------------------------------------------------------------------
+
+
+def number(value: float, digits: int) -> str:
+    """A number with a fixed count of decimals and a true minus; a dash where there is none."""
+    if not math.isfinite(value):
+        return NONE
+    text = f"{value:.{digits}f}" if abs(value) < _LONGEST else f"{value:.3e}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def rank(value: float) -> str:
+    """A rank: whole where it is, halves and thirds of ties to two digits."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else NONE
+
+
+def plural(count: int, noun: str) -> str:
+    """A number of things: `1 pair`, `15 pairs`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def unit(text: str) -> str:
+    """A unit as it is printed."""
+    return _UNITS.get(text, text)
+
+
+# ---- names ---------------------------------------------------------------------------------
+
+
+def plain(text: object) -> str:
+    """Text safe to draw: no control or invisible characters, runs of space as one."""
+    visible = (" " if unicodedata.category(char)[0] == "C" else char for char in str(text))
+    return " ".join("".join(visible).split())
+
+
+def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
+    """A name on at most `lines` lines of `width` characters; a longer one loses its middle.
+
+    No sign stands alone on the last line.
+    """
+    name = plain(text)
+    half = width * lines // 2
+    while len(pieces := textwrap.wrap(name, width)) > lines:
+        name = f"{name[:half].rstrip()}…{name[-half:].lstrip()}"
+        half -= 1
+    while len(pieces) > 1 and len(pieces[-1]) < _ALONE < width:
+        width -= 1
+        narrower = textwrap.wrap(name, width)
+        if len(narrower) > lines:
+            break
+        pieces = narrower
+    return "\n".join(pieces)
+
+
+# ---- tables --------------------------------------------------------------------------------
+
+
+def latex_escaped(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return "".join(_LATEX_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:
+    """A table of text cells, the first column to the left and the others to the right.
+
+    Needs the package booktabs.
+    """
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{latex_escaped(caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        r"\toprule",
+        _latex_line(head),
+        r"\midrule",
+        *(_latex_line(row) for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    line = " & ".join(latex_escaped(cell) for cell in cells)
+    guard = "{}" if line.startswith(("[", "*")) else ""  # or it is the option of the line before
+    return guard + line + r" \\"
+
+
+def markdown_escaped(text: str) -> str:
+    """Text that Markdown and HTML take for nothing but text."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", text).replace("\\<", "&lt;").replace("\\>", "&gt;")
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table of text cells, each on one line."""
+    for cells in (head, None, *rows):
+        texts = ["---"] * len(head) if cells is None else [_markdown_cell(cell) for cell in cells]
+        yield f"| {' | '.join(texts)} |"
+
+
+def _markdown_cell(cell: str) -> str:
+    return markdown_escaped(" ".join(cell.split()))
