@@ -20,7 +20,7 @@ from segjury.analysis.ranking import Rules
 from segjury.analysis.study import Study, completed
 from segjury.protocols import Protocol
 from segjury.raters import analyze_raters, write_raters
-from segjury.report.figures.cases.highlights import telling_cases
+from segjury.report.figures.cases.highlights import highlights
 from segjury.report.figures.catalogue import KINDS
 from segjury.report.figures.illustration import Illustration
 from segjury.report.figures.saving.png import indexed_png
@@ -99,7 +99,7 @@ def pictures(study: Study, results: Path) -> Iterator[tuple[str, str, Illustrati
     assert run is not None, "the demo has a run"  # noqa: S101
     protocol = Protocol.model_validate(run["protocol"]["definition"])
     folders = (results / "reference", results / "predictions")
-    told = telling_cases(study.scores, study.cases, study.reading, details=study.details)
+    told = highlights(study.scores, study.cases, study.reading, details=study.details)
     cases = {role: each.case for each in told for role in each.roles}
     for name, picture in PICTURES.items():
         case = cases["contact" if name == "contact" else "typical"]

@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from segjury.errors import InputError
-from segjury.runtime.lock import LOCK, claimed
-from segjury.runtime.writing import PARTIAL, whole
+from segjury.runtime.lock import LOCK, locked
+from segjury.runtime.writing import PARTIAL, whole_file
 from tests.benchmark_files import (
     evaluate_command,
     evaluate_words,
@@ -135,7 +135,7 @@ def test_a_stopped_run_keeps_what_is_done(undisturbed, bench, sent, code, word, 
 
 
 def test_a_second_run_on_the_same_folder_is_refused(bench):
-    with claimed(bench / "out"):
+    with locked(bench / "out"):
         done = evaluate(bench)
     assert done.returncode == 2
     assert f"another run is writing to {bench / 'out'}. Wait until it ends" in done.stderr
@@ -143,9 +143,9 @@ def test_a_second_run_on_the_same_folder_is_refused(bench):
 
 
 def test_a_claim_ends_with_its_holder(tmp_path):
-    with claimed(tmp_path), pytest.raises(InputError), claimed(tmp_path):
+    with locked(tmp_path), pytest.raises(InputError), locked(tmp_path):
         pass
-    with claimed(tmp_path):
+    with locked(tmp_path):
         pass
 
 
@@ -154,7 +154,7 @@ def test_what_was_left_half_written_is_removed(tmp_path):
     left = [tmp_path / f"{PARTIAL}1.csv", tmp_path / "parts" / f"{PARTIAL}2.json"]
     for path in left:
         path.touch()
-    with claimed(tmp_path):
+    with locked(tmp_path):
         assert not any(path.exists() for path in left)
 
 
@@ -163,14 +163,14 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     path.write_text("before")
 
     def interrupted():
-        with whole(path) as partial:
+        with whole_file(path) as partial:
             partial.write_text("hal")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert path.read_text() == "before"
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         partial.write_text("after")
     assert path.read_text() == "after"
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]

@@ -22,18 +22,18 @@ def escaped(text: str) -> str:
 class InputError(Exception):
     """Something the user gave is wrong: what is wrong, and what to do about it."""
 
-    def __init__(self, what: str, todo: str = "") -> None:
-        super().__init__(what, todo)
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what, fix)
         self.what = what
-        self.todo = todo
+        self.fix = fix
 
     def __str__(self) -> str:
-        sentences = (self.what, self.todo)
+        sentences = (self.what, self.fix)
         return escaped(" ".join(f"{text.rstrip('.')}." for text in sentences if text))
 
     def about(self, subject: str) -> Self:
         """The same error with the thing it is about in front: a file's name."""
-        return type(self)(f"{subject} {self.what}", self.todo)
+        return type(self)(f"{subject} {self.what}", self.fix)
 
 
 class MissingInputError(InputError):

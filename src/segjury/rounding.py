@@ -16,16 +16,16 @@ SIGNIFICANT_DIGITS = 12
 SAME = 10.0**-SIGNIFICANT_DIGITS  # of the largest number: a smaller difference is none
 
 
-def settled(values: Floats, *, digits: int = SIGNIFICANT_DIGITS) -> Floats:
+def rounded(values: Floats, *, digits: int = SIGNIFICANT_DIGITS) -> Floats:
     """Values rounded to so many significant digits; equal ones are ties. NaN and 0 stay."""
     values = np.asarray(values, dtype=np.float64)
     if digits < SIGNIFICANT_DIGITS:  # or noise about a half would split equal values
-        values = settled(values)
+        values = rounded(values)
     coarser = SIGNIFICANT_DIGITS - digits
     return _rounded(values, _exponent(np.abs(values)) + coarser)
 
 
-def settled_differences(first: Floats, second: Floats) -> Floats:
+def rounded_differences(first: Floats, second: Floats) -> Floats:
     """`first - second`, rounded so that equal steps between scores are equal.
 
     The last digit kept is the 12th of the larger of the two scores: a smaller difference is 0.
@@ -34,10 +34,10 @@ def settled_differences(first: Floats, second: Floats) -> Floats:
     return _rounded(first - second, _exponent(np.maximum(np.abs(first), np.abs(second))))
 
 
-def settled_pairs(columns: Floats, first: Ints, second: Ints) -> Floats:
+def rounded_pairs(columns: Floats, first: Ints, second: Ints) -> Floats:
     """The settled differences `columns[first] - columns[second]`; columns are (methods, cases).
 
-    As `settled_differences`, but the digits of each score are counted once and not once per pair.
+    As `rounded_differences`, but the digits of each score are counted once and not once per pair.
     """
     last_digit = np.where(columns == 0, NO_DIGITS, _exponent(np.abs(columns))).astype(np.int16)
     exponent = np.maximum(last_digit[first], last_digit[second])

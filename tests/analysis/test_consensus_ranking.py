@@ -48,7 +48,7 @@ def test_kemeny_is_the_best_of_all_orders(drawn, weighted):
     least, best = best_orders(rankings.tolist(), weights.tolist())
     assert found.disagreements == pytest.approx(least)
     assert found.order in best
-    assert found.settled == (len(best) == 1)
+    assert found.only_one == (len(best) == 1)
 
 
 @pytest.mark.parametrize(("methods", "seed"), [(6, 0), (6, 1), (6, 2), (7, 3)])
@@ -60,7 +60,7 @@ def test_kemeny_is_the_best_of_all_orders_of_many_methods(methods, seed):
     least, best = best_orders(rankings.tolist(), weights.tolist())
     assert found.disagreements == pytest.approx(least)
     assert found.order in best
-    assert found.settled == (len(best) == 1)
+    assert found.only_one == (len(best) == 1)
 
 
 def test_unequal_orders_agree_up_to_ten_methods_and_borda_goes_beyond():
@@ -70,7 +70,7 @@ def test_unequal_orders_agree_up_to_ten_methods_and_borda_goes_beyond():
     found = consensus(ranks)
     assert found.method == "kemeny"
     assert found.order == tuple(np.argsort(truth).tolist())
-    assert (found.disagreements, found.settled) == (0.0, True)
+    assert (found.disagreements, found.only_one) == (0.0, True)
     eleven = np.stack([rankdata(rng.random(11)) for _ in range(4)])
     with pytest.raises(ValueError, match="rankings has 11 methods, expected at most 10"):
         kemeny(eleven)
@@ -99,7 +99,7 @@ def test_borda_orders_by_the_mean_rank(drawn):
     for a, b in pairwise(found.order):
         assert mean[b] > mean[a] + 1e-12 or a < b  # of equal ones the first given
     gaps = [abs(mean[i] - mean[j]) > 1e-12 for i, j in combinations(range(len(mean)), 2)]
-    assert found.settled == all(gaps)
+    assert found.only_one == all(gaps)
     assert found.disagreements == pytest.approx(disagreements(found.order, rankings, weights))
 
 
@@ -114,8 +114,8 @@ def test_preferences_of_two_methods_and_their_ties_are_all_rankings(drawn):
 
 def test_the_unit_of_weights_does_not_matter():
     rankings = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]])
-    assert kemeny(rankings, np.full(3, 1.0)).settled
-    assert kemeny(rankings, np.full(3, 1e-10)).settled
+    assert kemeny(rankings, np.full(3, 1.0)).only_one
+    assert kemeny(rankings, np.full(3, 1e-10)).only_one
 
 
 def test_kendalls_tau_is_scipys_along_the_last_axis():

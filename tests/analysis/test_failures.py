@@ -156,7 +156,7 @@ def test_any_text_is_a_rule_or_a_clear_error(text):
     try:
         rule = parse_rule(text, SCORES)
     except InputError as error:
-        clear = text in error.what and bool(error.todo)
+        clear = text in error.what and bool(error.fix)
     else:
         clear = rule.metric in SCORES and bool(np.isfinite(rule.limit))
     assert clear

@@ -389,7 +389,7 @@ def checked(folder, protocol=PDACVI, **options):
 
 
 def words(problem):
-    return str(InputError(problem.message, problem.todo))
+    return str(InputError(problem.message, problem.fix))
 
 
 def unscored(folder, protocol):
@@ -628,7 +628,7 @@ def test_the_command_prints_json_and_exits_by_what_it_found(bench):
         "method": None,
         "file": "annotation_4",
         "message": "annotation_4 marks nothing",
-        "todo": "",
+        "fix": "",
     }
     assert re.search(r"3 cases, 2 methods, 0\.\d+ MB: 0 errors, 2 warnings", done.stderr)
     (folder / "predictions" / "B" / "P1" / "segmentation.nii.gz").unlink()

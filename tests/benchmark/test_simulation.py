@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from segjury.benchmark.phantoms.mask_raters import Panel, part_of
+from segjury.benchmark.phantoms.mask_raters import RaterPanel, part_of
 from segjury.benchmark.phantoms.simulation import simulate, write_raters
 from segjury.cli import app
 from segjury.errors import InputError
 from segjury.images import read_grid, read_volume, write_volume
 from segjury.images.grid import Grid
-from segjury.images.labels import LabelMap, Marks
+from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
 from tests.commands import segjury
 
@@ -32,11 +32,11 @@ def ellipsoid(grid=GRID, *, centre=(0.5, 0.5, 0.5), size=0.28):
 
 
 def label_map(mask, grid=GRID):
-    return LabelMap(Marks.of(mask), grid)
+    return LabelMap(SparseLabels.of(mask), grid)
 
 
 def equal_raters(count=4, **options):
-    return Panel((0.0,) * count, (1.0,) * count, **options)
+    return RaterPanel((0.0,) * count, (1.0,) * count, **options)
 
 
 def drawn(made):
@@ -76,7 +76,7 @@ def test_more_disagreement_is_less_agreement_and_none_is_the_mask():
 
 def test_bias_is_found_in_the_volumes():
     bias = (0.6, 0.0, -0.6, 1.5, -1.5)
-    panel = Panel(bias, (1.0,) * 5, wavering=0.0)
+    panel = RaterPanel(bias, (1.0,) * 5, wavering=0.0)
     made = simulate(label_map(ellipsoid()), panel, disagreement=0.4)
     volumes = [np.count_nonzero(mask) for mask in drawn(made)]
     assert np.argsort(volumes).tolist() == np.argsort(bias).tolist()
@@ -87,7 +87,7 @@ def test_a_bias_alone_moves_the_edge_by_so_many_mm():
     grid = Grid((30, 30, 30))
     x, y, z = np.ogrid[:30, :30, :30]
     ball = np.asfortranarray((x - 15) ** 2 + (y - 15) ** 2 + (z - 15) ** 2 < 9.5**2, np.uint8)
-    panel = Panel((0.0, 0.4, -0.4, 2.0), (1.0,) * 4, rho=0.0)
+    panel = RaterPanel((0.0, 0.4, -0.4, 2.0), (1.0,) * 4, rho=0.0)
     made = simulate(label_map(ball, grid), panel, disagreement=0.0)
     assert made.amplitudes_mm == (0.0,)  # the styles alone disagree more than is wanted
     radii = np.cbrt([np.count_nonzero(mask) * 3 / 4 / np.pi for mask in drawn(made)])
@@ -98,7 +98,7 @@ def test_a_bias_alone_moves_the_edge_by_so_many_mm():
 
 def test_skill_is_found_in_the_dice_with_the_mask():
     mask = ellipsoid()
-    panel = Panel((0.0,) * 5, (0.5, 1.0, 2.0, 4.0, 0.0), rho=0.0, wavering=0.0)
+    panel = RaterPanel((0.0,) * 5, (0.5, 1.0, 2.0, 4.0, 0.0), rho=0.0, wavering=0.0)
     made = simulate(label_map(mask), panel, disagreement=0.3)
     found = [dice(each > 0, mask > 0) for each in drawn(made)]
     assert found[4] == 1  # who never errs
@@ -189,7 +189,7 @@ def test_what_cannot_be_simulated_is_refused(mask, options, said):
     grid = GRID if mask is None else Grid(mask.shape)
     known = label_map(ellipsoid() if mask is None else np.asfortranarray(mask), grid)
     wanted = options.pop("disagreement", 0.4)
-    panel = Panel(**({"bias_mm": (0.0, 0.0), "skill": (1.0, 1.0)} | options))
+    panel = RaterPanel(**({"bias_mm": (0.0, 0.0), "skill": (1.0, 1.0)} | options))
     with pytest.raises(InputError, match=said):
         simulate(known, panel, disagreement=wanted)
 

@@ -372,7 +372,7 @@ def test_sizes_are_reached_exactly_when_groups_allow_it(groups, seed):
     with pytest.raises(InputError, match="The nearest sizes are ") as error:
         composition(group_sizes, sizes)
     nearest = [
-        int(text) for text in error.value.todo.removeprefix("The nearest sizes are ").split(",")
+        int(text) for text in error.value.fix.removeprefix("The nearest sizes are ").split(",")
     ]
     assert reachable(groups, nearest)
     apart = sum(abs(a - b) for a, b in zip(nearest, sizes, strict=True))

@@ -15,7 +15,7 @@ from segjury.arrays import (
 )
 from segjury.errors import InputError
 from segjury.images.grid import Grid, grid_differences
-from segjury.images.labels import LabelMap, Marks
+from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
 
 GRID = Grid((4, 4, 4), (1.0, 1.0, 2.0))
@@ -68,7 +68,7 @@ def test_boxes():
 
 def test_a_label_map_gives_back_its_mask():
     array = np.random.default_rng(0).integers(0, 3, (6, 5, 4)).astype(np.uint8)
-    labels = LabelMap(Marks.of(array), Grid((6, 5, 4)))
+    labels = LabelMap(SparseLabels.of(array), Grid((6, 5, 4)))
     box = (slice(0, 6), slice(0, 5), slice(0, 4))
     np.testing.assert_array_equal(labels.crop(2, box), array == 2)
 
@@ -78,7 +78,7 @@ def test_a_label_map_gives_back_its_mask():
 def test_marks_are_the_labelled_voxels_however_many(share, dtype):
     rng = np.random.default_rng(0)
     array = np.where(rng.random((70, 80, 90)) < share, rng.integers(1, 4, (70, 80, 90)), 0)
-    marks, flat = Marks.of(np.asfortranarray(array, dtype)), array.ravel(order="F")
+    marks, flat = SparseLabels.of(np.asfortranarray(array, dtype)), array.ravel(order="F")
     assert (marks.listed is None) == (share > 0.1)
     pieces = [np.zeros((2, 0)), *(np.stack(piece) for piece in marks.pieces())]
     np.testing.assert_array_equal(

@@ -16,7 +16,7 @@ from segjury.benchmark.case import PredictedCase
 from segjury.benchmark.phantoms import benchmark_writer
 from segjury.images import read_volume
 from segjury.images.grid import Grid
-from segjury.images.labels import Marks
+from segjury.images.labels import SparseLabels
 from segjury.methods.ensembles import vote
 from tests.benchmark_files import evaluate_files
 from tests.commands import segjury
@@ -25,7 +25,7 @@ GRID = Grid((9, 8, 7))
 
 
 def prediction(labels):
-    return PredictedCase(Marks.of(np.asfortranarray(labels, np.uint8)))
+    return PredictedCase(SparseLabels.of(np.asfortranarray(labels, np.uint8)))
 
 
 def random_labels(seed, n_labels, n_methods=3):

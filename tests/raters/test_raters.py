@@ -25,7 +25,7 @@ from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from segjury.metrics import nsd
 from segjury.protocols import Protocol, load_protocol
-from segjury.raters import Settings, analyze_raters, write_raters
+from segjury.raters import RaterSettings, analyze_raters, write_raters
 from segjury.raters.case import measure_case
 from segjury.raters.displacement import Boundary, boundary_mm
 from segjury.raters.masks import without_rater
@@ -291,16 +291,16 @@ def test_quality_is_that_of_itk():
 
 
 def test_one_case_has_no_interval():
-    mean, low, high = mean_and_limits(np.array([0.5, np.nan]), Settings(), (0, 1))
+    mean, low, high = mean_and_limits(np.array([0.5, np.nan]), RaterSettings(), (0, 1))
     assert mean == 0.5
     assert math.isnan(low)
     assert math.isnan(high)
-    assert all(map(math.isnan, mean_and_limits(np.array([np.nan]), Settings(), (0, 1))))
+    assert all(map(math.isnan, mean_and_limits(np.array([np.nan]), RaterSettings(), (0, 1))))
 
 
 def test_the_interval_of_few_cases_is_students_within_bounds():
     values = np.array([0.8, 0.9, 1.0, 1.0])
-    mean, low, high = mean_and_limits(values, Settings(), (0, 1))
+    mean, low, high = mean_and_limits(values, RaterSettings(), (0, 1))
     expected = stats.t.interval(0.95, 3, values.mean(), stats.sem(values))
     assert (mean, low) == pytest.approx((values.mean(), expected[0]))
     assert expected[1] > 1

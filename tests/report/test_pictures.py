@@ -26,7 +26,7 @@ from segjury.images.grid import IDENTITY
 from segjury.images.volume import Volume
 from segjury.metrics.contact import contact_angle
 from segjury.protocols import load_protocol
-from segjury.report.figures.cases.highlights import TellingCase, telling_cases
+from segjury.report.figures.cases.highlights import TellingCase, highlights
 from segjury.report.figures.drawing.style import SEQUENTIAL, method_colours
 from segjury.report.figures.pictures.agreement import agreement_data, slice_outcomes, slice_regions
 from segjury.report.figures.pictures.background import grey
@@ -799,7 +799,7 @@ def test_typical_hardest_and_disputed_cases_and_the_one_of_most_contact() -> Non
         ],
         columns=["method", "case", "metric", "structure", "item", "value"],
     )
-    told = telling_cases(TABLE, agreement, "corrected", details=details)
+    told = highlights(TABLE, agreement, "corrected", details=details)
     assert [(each.case, each.roles) for each in told] == [
         ("c2", ("typical",)),  # means 0.8, 0.5, 0.6, 0.3, 0.8: median 0.6
         ("c3", ("hardest",)),
@@ -816,19 +816,19 @@ def test_typical_hardest_and_disputed_cases_and_the_one_of_most_contact() -> Non
 
 def test_no_case_is_told_twice() -> None:
     agreement = pd.DataFrame({"case": ["c3", "c0"], "mean_pairwise_dsc": [0.2, 0.4]})
-    told = telling_cases(TABLE, agreement, "corrected")
+    told = highlights(TABLE, agreement, "corrected")
     assert [each.roles for each in told] == [("typical",), ("hardest", "disputed")]
     assert "hardest" in told[1].why
     assert "agree least" in told[1].why
 
 
 def test_what_cannot_be_known_is_not_told() -> None:
-    assert telling_cases(TABLE, None, "released") == []
-    assert telling_cases(dice_table({"A": [0.5]}, status="missing"), None, "corrected") == []
-    (alone,) = telling_cases(dice_table({"A": [0.5]}), None, "corrected")
+    assert highlights(TABLE, None, "released") == []
+    assert highlights(dice_table({"A": [0.5]}, status="missing"), None, "corrected") == []
+    (alone,) = highlights(dice_table({"A": [0.5]}), None, "corrected")
     assert alone.roles == ("typical",)
     other = pd.DataFrame({"case": ["c0"], "consensus_cm3": [3.0]})
-    assert len(telling_cases(TABLE, other, "corrected")) == 2
+    assert len(highlights(TABLE, other, "corrected")) == 2
 
 
 # ---- reading images ------------------------------------------------------------------------

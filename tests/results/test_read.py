@@ -221,7 +221,7 @@ def test_what_is_called_otherwise_is_suggested_and_not_guessed(table, header, ab
         read_scores(table(f"{header}\nA,1,2,x\n"))
     has = header.replace(",", ", ")
     assert caught.value.what == f"s.csv has no column {absent} (it has {has})"
-    assert caught.value.todo == f"Rename columns, or say --columns {pairs}"
+    assert caught.value.fix == f"Rename columns, or say --columns {pairs}"
 
 
 # a column per method

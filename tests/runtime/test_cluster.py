@@ -19,7 +19,7 @@ from segjury.errors import InputError
 from segjury.protocols import load_protocol
 from segjury.runtime.cluster import Cluster
 from segjury.scoring.one_case import CaseTask, evaluate_case
-from segjury.scoring.store import marked
+from segjury.scoring.store import write_marker
 from tests.benchmark_files import (
     evaluate_command,
     evaluate_words,
@@ -205,7 +205,7 @@ def test_a_worker_without_the_storage_is_no_fault_of_a_method(bench, absent):
         "00_typical",
         METHODS,
         store=bench / "out",
-        mark=marked(bench / "out"),
+        mark=write_marker(bench / "out"),
     )
     shutil.rmtree(bench / absent)
     (bench / "out").mkdir(exist_ok=True)  # of another disk

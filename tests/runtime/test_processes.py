@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from segjury.errors import InputError, PassingError
-from segjury.runtime import Ended, Processes, processes, run
+from segjury.runtime import Processes, WorkerDied, processes, run
 
 PROGRAM = """
 import sys, time
@@ -53,7 +53,7 @@ def raises(message):
 
 def test_a_death_costs_its_own_task_only():
     found = dict(Processes(2).outcomes(mortal, [0, 2, 0.01]))
-    assert {seconds for seconds, each in found.items() if isinstance(each, Ended)} == {0}
+    assert {seconds for seconds, each in found.items() if isinstance(each, WorkerDied)} == {0}
 
 
 def test_a_process_does_one_task_after_the_other():

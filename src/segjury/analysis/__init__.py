@@ -1,15 +1,15 @@
 """Everything that a table of scores says about its methods, and how sure it is."""
 
 from segjury.analysis.analysis import Analysis, ScoreAnalysis, Settings, analyze
-from segjury.analysis.leaderboards import Placing, placings, split, sureness
+from segjury.analysis.leaderboards import RankedTable, certainty, placings, split
 
 __all__ = [
     "Analysis",
-    "Placing",
+    "RankedTable",
     "ScoreAnalysis",
     "Settings",
     "analyze",
+    "certainty",
     "placings",
     "split",
-    "sureness",
 ]

@@ -73,7 +73,9 @@ def _ranking(analysis: Analysis) -> dict[str, Any]:
                 "position": int(board.position[method]),
                 "mean_rank": float(board.mean_rank[method]),
                 "sd_rank": float(board.sd_rank[method]),
-                "group": analysis.stability.overall.groups[m] if analysis.stability.tells else None,
+                "group": analysis.stability.overall.groups[m]
+                if analysis.stability.informative
+                else None,
             }
             for m, method in enumerate(methods)
         ],
@@ -203,7 +205,7 @@ def _sensitivity(found: Sensitivity, methods: Sequence[str]) -> dict[str, Any]:
         "consensus": {
             "method": found.consensus.method,
             "order": [methods[m] for m in found.consensus.order],
-            "only_one": found.consensus.settled,
+            "only_one": found.consensus.only_one,
         },
     }
 

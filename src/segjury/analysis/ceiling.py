@@ -14,7 +14,7 @@ from segjury.analysis.statistics.intervals import mean_interval, usual_method
 from segjury.analysis.statistics.resampling import draws
 from segjury.arrays import Floats
 from segjury.protocols.ranking import Aggregate
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 Standing = Literal["better", "among", "worse"]
 
@@ -101,10 +101,10 @@ def score_ceiling(
 
 def _standing(value: float, raters: Floats, *, higher: bool) -> Standing:
     """Beyond all raters, or among them; what is equal to a rater is among them."""
-    rounded, limits = float(settled(np.array(value))), settled(raters)
-    if rounded > limits.max():
+    own, limits = float(rounded(np.array(value))), rounded(raters)
+    if own > limits.max():
         return "better" if higher else "worse"
-    if rounded < limits.min():
+    if own < limits.min():
         return "worse" if higher else "better"
     return "among"
 

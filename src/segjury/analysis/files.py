@@ -10,7 +10,7 @@ from typing import Any
 
 from segjury.analysis.analysis import Analysis
 from segjury.analysis.as_json import as_json, plain
-from segjury.analysis.leaderboards import Placing, sureness
+from segjury.analysis.leaderboards import RankedTable, certainty
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, parts, tables
 from segjury.runtime.tables import write_csv
@@ -18,7 +18,7 @@ from segjury.runtime.writing import write_text
 from segjury.wording import latex_table
 
 
-def write_placings(placings: Sequence[Placing], folder: Path) -> None:
+def write_placings(placings: Sequence[RankedTable], folder: Path) -> None:
     """Write `leaderboard.csv`, `.json` and `.tex`, those of a part with its name behind."""
     taken: set[str] = set()
     for placing in placings:
@@ -31,7 +31,7 @@ def write_placings(placings: Sequence[Placing], folder: Path) -> None:
         _write_placing(placing, folder, name)
 
 
-def _write_placing(placing: Placing, folder: Path, name: str) -> None:
+def _write_placing(placing: RankedTable, folder: Path, name: str) -> None:
     write_csv(placing.board.table(), folder / f"{name}.csv")
     write_text(_readable(_placing(placing)), folder / f"{name}.json")
     write_text(_latex_leaderboard(placing), folder / f"{name}.tex")
@@ -68,7 +68,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _placing(placing: Placing) -> dict[str, Any]:
+def _placing(placing: RankedTable) -> dict[str, Any]:
     board, stability = placing.board, placing.stability
     rows = []
     for method in map(str, board.position.index):
@@ -102,12 +102,12 @@ def _placing(placing: Placing) -> dict[str, Any]:
     return found
 
 
-def _latex_leaderboard(placing: Placing) -> str:
+def _latex_leaderboard(placing: RankedTable) -> str:
     board = placing.board
     part = "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
     caption = f"Leaderboard, {board.reading} reading{part}, {placing.cases} cases: value (rank)"
     keys = [str(key) for key in board.values.columns]
-    sure = sureness(placing)
+    sure = certainty(placing)
     head = ["method", "mean rank", *sure, *keys]
     cells = [
         [
@@ -167,19 +167,19 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
 def _latex_ranks(analysis: Analysis, where: str) -> str:
     """The order, with intervals and groups where there are cases enough for them."""
     board, stability = analysis.board, analysis.stability
-    ranks, tells = stability.overall, stability.tells
-    sure = [f"{100 * ranks.level:g} % interval", "group"] if tells else []
+    ranks, informative = stability.overall, stability.informative
+    sure = [f"{100 * ranks.level:g} % interval", "group"] if informative else []
     rows = [
         [
             method,
             f"{board.mean_rank[method]:.2f} ± {board.sd_rank[method]:.2f}",
             str(board.position[method]),
-            *([f"{ranks.low[m]:g} to {ranks.high[m]:g}", ranks.groups[m]] if tells else []),
+            *([f"{ranks.low[m]:g} to {ranks.high[m]:g}", ranks.groups[m]] if informative else []),
         ]
         for m, method in enumerate(analysis.panel.methods)
     ]
     caption = f"Ranks{where}, {len(analysis.panel.cases)} cases"
-    caption += f", {stability.samples} resamples" if tells else ""
+    caption += f", {stability.samples} resamples" if informative else ""
     return latex_table(["method", "mean rank", "place", *sure], rows, caption=caption)
 
 

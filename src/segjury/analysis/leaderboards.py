@@ -18,7 +18,7 @@ TOO_FEW = f"{{}}: too few for resamples to show how sure the order is, which tak
 
 
 @dataclass(frozen=True)
-class Placing:
+class RankedTable:
     """A leaderboard, those of the other readings, and its stability (None if not asked for).
 
     `part` says which part of the cases, none for all; `methods` of the stability are `methods`.
@@ -44,7 +44,7 @@ def placings(
     by: Collection[str] = (),
     samples: int = 1000,
     seed: int = 0,
-) -> list[Placing]:
+) -> list[RankedTable]:
     """The placing of all cases, then that of each value of the columns named.
 
     All methods are ranked in every part. What cannot be ranked is noted with the whole.
@@ -97,7 +97,7 @@ def other_panels(
     return found, skipped
 
 
-def sureness(placing: Placing) -> dict[str, list[str]]:
+def certainty(placing: RankedTable) -> dict[str, list[str]]:
     """Columns on the resamples, methods in the order of the leaderboard."""
     if placing.stability is None:
         return {}
@@ -119,7 +119,7 @@ def placing(
     samples: int,
     seed: int,
     methods: Collection[str] = (),
-) -> Placing:
+) -> RankedTable:
     """The placing of one part of the cases, or of all; `methods` are ranked even if absent."""
     panel = rules.panel(scores, reading=reading, methods=methods)
     first = board(panel, rules.ranking)
@@ -129,7 +129,7 @@ def placing(
         rng = np.random.default_rng(seed)
         stability = case_stability(panel, rules.ranking, samples=samples, level=LEVEL, rng=rng)
     others, skipped = other_panels(scores, rules, first, methods)
-    return Placing(
+    return RankedTable(
         part=part,
         board=first,
         others=tuple(board(other, rules.ranking) for other in others.values()),

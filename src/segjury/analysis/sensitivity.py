@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segjury.analysis.ranking import Panel
-from segjury.analysis.ranking.consensus import Consensus, consensus, kendall_tau
+from segjury.analysis.ranking.consensus import ConsensusRanking, consensus, kendall_tau
 from segjury.analysis.ranking.schemes import places, standings
 from segjury.analysis.redrawn_raters import RaterScores
 from segjury.analysis.statistics.resampling import leave_one_out
@@ -40,7 +40,7 @@ class Sensitivity:
     places: Floats
     variants: tuple[Variant, ...]
     skipped: tuple[str, ...]
-    consensus: Consensus
+    consensus: ConsensusRanking
 
     def of_kind(self, kind: str) -> list[Variant]:
         """The variants in which one kind of thing was changed."""

@@ -64,7 +64,7 @@ def on_sureness(analysis: Analysis) -> Iterator[str]:
     if cases == 1:
         yield "One case cannot say how sure that order is, and nothing was tested."
         return
-    if not analysis.stability.tells:
+    if not analysis.stability.informative:
         yield f"{cases} cases are too few for resamples to show how sure that order is."
         return
     shared = int((ranks.rank == ranks.rank.min()).sum())

@@ -16,7 +16,7 @@ from segjury.analysis.statistics.cliques import letters
 from segjury.analysis.statistics.resampling import draws
 from segjury.arrays import Floats, Ints
 from segjury.protocols.ranking import Ranking
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 FEWEST_CASES = 6  # resamples of fewer cases look surer than they can be
 NORMAL_95 = 1.96  # the papers' interval: mean rank of the resamples +/- 1.96 of their SD
@@ -72,7 +72,7 @@ class RankDistribution:
     def groups(self) -> list[str]:
         """Letters per method: two methods that share one are not told apart by the resamples."""
         tail = (1 - self.level) / 2
-        differs = settled(self.ahead) <= settled(np.array(tail))
+        differs = rounded(self.ahead) <= rounded(np.array(tail))
         return letters(self.order, differs | differs.T)
 
     @property
@@ -94,7 +94,7 @@ class RankDistribution:
     def rivals(self) -> Ints:
         """The first and every method whose order with it the resamples do not settle."""
         first, tail = self.order[0], (1 - self.level) / 2
-        open_order = settled(self.ahead[:, first]) > settled(np.array(tail))
+        open_order = rounded(self.ahead[:, first]) > rounded(np.array(tail))
         return np.flatnonzero(open_order | (np.arange(len(open_order)) == first))
 
     @property
@@ -122,7 +122,7 @@ class Stability:
     redrawn: tuple[str, ...] = ()
 
     @property
-    def tells(self) -> bool:
+    def informative(self) -> bool:
         """Whether there are cases enough for resamples to show how sure the order is."""
         return self.cases >= FEWEST_CASES
 
@@ -182,7 +182,7 @@ def rank_distribution(main: Floats, resampled: Floats, *, level: float) -> RankD
     Both may be any numbers of which less is better. Resamples in which a score has no case at all
     are left out.
     """
-    resampled = settled(resampled[~np.isnan(resampled).any(axis=1)])
+    resampled = rounded(resampled[~np.isnan(resampled).any(axis=1)])
     if not len(resampled):
         resampled = main[None]  # no resample has it: nothing is known beyond all cases
     methods = len(main)
@@ -192,7 +192,7 @@ def rank_distribution(main: Floats, resampled: Floats, *, level: float) -> RankD
     mean, sd = each.mean(axis=0), each.std(axis=0)
     tail = (1 - level) / 2
     low, median, high = np.quantile(each, (tail, 0.5, 1 - tail), axis=0)
-    rank = ranked(settled(main), higher=False, ties="average")
+    rank = ranked(rounded(main), higher=False, ties="average")
     return RankDistribution(
         rank=rank,
         frequencies=(place[:, :, None] == np.arange(1, methods + 1)).mean(axis=0),

@@ -78,7 +78,7 @@ class Study:
         return columns(self.scores, self.analysis.panel.keys, self.directions)
 
     @cached_property
-    def beside(self) -> tuple[Column, ...]:
+    def unranked(self) -> tuple[Column, ...]:
         """The other scores of the reading: of the case, or of structures where it has none."""
         rows = self.scores[self.scores["reading"] == self.reading]
         whole = set(rows[rows["structure"] == "all"]["metric"])
@@ -89,7 +89,7 @@ class Study:
 
     def column(self, score: str) -> Column:
         """A score by its key, ranked or not."""
-        found = {each.key: each for each in (*self.ranked, *self.beside)}
+        found = {each.key: each for each in (*self.ranked, *self.unranked)}
         if score not in found:
             raise InputError(f"the table has no score '{score}'", f"It has {', '.join(found)}")
         return found[score]
@@ -114,7 +114,7 @@ class Study:
             return {}
         raters = self.ceiling[self.ceiling["reading"] == self.reading]
         found = {}
-        for about in (each for each in (*self.ranked, *self.beside) if each.direction):
+        for about in (each for each in (*self.ranked, *self.unranked) if each.direction):
             own = raters[
                 (raters["metric"] == about.metric) & (raters["structure"] == about.structure)
             ]

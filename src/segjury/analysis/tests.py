@@ -20,7 +20,7 @@ from segjury.analysis.statistics.tests import (
 )
 from segjury.analysis.statistics.wilcoxon import signed_rank_tests
 from segjury.arrays import Floats, Ints
-from segjury.rounding import settled_pairs
+from segjury.rounding import rounded_pairs
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _pairs(
 ) -> tuple[Pair, ...]:
     """One family of Wilcoxon tests."""
     columns = np.ascontiguousarray(values.T)
-    differences = settled_pairs(columns, first, second)
+    differences = rounded_pairs(columns, first, second)
     tested = signed_rank_tests(differences)
     adjusted = holm(tested.p)
     middle = median_difference(differences, level=level)

@@ -15,7 +15,7 @@ from segjury.arrays import Box, Triple, flat
 from segjury.consensus import RaterPatterns, staple
 from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
 from segjury.images.grid import Grid
-from segjury.images.labels import Marks
+from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
@@ -25,7 +25,7 @@ from segjury.metrics.moments import Moments
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.metrics.surface import Definition, Surface, mask_surface
 from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
-from segjury.runtime.memo import Kept
+from segjury.runtime.memo import Memo
 
 LengthUnit = Literal["mm", "voxels"]
 
@@ -102,7 +102,7 @@ class ReferenceCase:
     structures: dict[str, Structure | None]  # None where the case has no such structure
     given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
-    _kept: Kept = field(default_factory=Kept, repr=False, compare=False)
+    _kept: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
     def labels(self) -> dict[str, int]:
@@ -258,7 +258,7 @@ class ReferenceCase:
 class PredictedCase:
     """A method's prediction of a case, on the reference grid; labels as in `ReferenceCase`."""
 
-    marks: Marks
+    marks: SparseLabels
     probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
     warnings: tuple[str, ...] = ()
 

@@ -39,12 +39,12 @@ def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str
 
 def folder_names(folder: Path, of: str) -> list[str]:
     """The folders in a folder, but hidden ones, whatever their names."""
-    todo = f"Give the folder that has one folder per {of}"
+    fix = f"Give the folder that has one folder per {of}"
     if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}", todo)
+        raise InputError(f"there is no folder {folder}", fix)
     names = sorted(p.name for p in folder.iterdir() if images.is_folder(p) and p.name[0] != ".")
     if not names:
-        raise InputError(f"{folder} has no {of} folders", todo)
+        raise InputError(f"{folder} has no {of} folders", fix)
     return names
 
 
@@ -92,7 +92,7 @@ def unknown_cases(
     return [
         f"method {method}: {escaped(path.name)} is no case of the reference"
         for method in methods
-        if follow_links or not leaves(predictions / method, predictions / method)
+        if follow_links or not escapes(predictions / method, predictions / method)
         if os.access(predictions / method, os.R_OK | os.X_OK)
         for path in sorted((predictions / method).iterdir())
         if images.is_folder(path) and path.name[0] != "." and path.name not in cases
@@ -143,11 +143,11 @@ def prediction_files(
     Unless `follow_links`, none may be reached by a link that leaves the folder of the method: it
     could lead to the reference, or to another's files.
     """
-    if not follow_links and leaves(method_folder, method_folder):
+    if not follow_links and escapes(method_folder, method_folder):
         raise link_refused(method_folder)
     found = _find_prediction(protocol, method_folder, case)
     for path in () if follow_links else (found.mask, *found.probabilities.values()):
-        if leaves(path, method_folder):
+        if escapes(path, method_folder):
             raise link_refused(path)
     return found
 
@@ -185,7 +185,7 @@ def link_refused(path: Path) -> InputError:
     )
 
 
-def leaves(path: Path, method_folder: Path) -> bool:
+def escapes(path: Path, method_folder: Path) -> bool:
     """Whether links lead from a path of a method to a place out of its folder, or in a circle.
 
     The folder may not be a link itself; that of all predictions may.
@@ -215,7 +215,7 @@ def digest(paths: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
-def stamps(paths: Iterable[Path]) -> list[tuple[Path, int, int, int]]:
+def file_stats(paths: Iterable[Path]) -> list[tuple[Path, int, int, int]]:
     """What changes when a file is written anew: a quick look, where `digest` reads it."""
     found = []
     for path in paths:

@@ -11,15 +11,15 @@ import numpy as np
 from segjury import images
 from segjury.arrays import bounding_box, grow
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
-from segjury.benchmark.folders import prediction_files, prediction_inputs, stamps
+from segjury.benchmark.folders import file_stats, prediction_files, prediction_inputs
 from segjury.consensus import RaterPatterns, pack_marks
 from segjury.errors import MissingInputError
 from segjury.images.grid import Grid, tolerated_differences
-from segjury.images.labels import LabelMap, Marks
+from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.invasion import REACH
 from segjury.protocols import Protocol
-from segjury.runtime import ahead
+from segjury.runtime import prefetch
 
 READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
 MOST_AHEAD = 2
@@ -37,14 +37,14 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     first = images.read_mask(images.find(folder, form.rater_stems[0]), labels=form.allowed_labels)
     grid = first.grid
 
-    def marks() -> Iterator[Marks]:
+    def marks() -> Iterator[SparseLabels]:
         yield numbered(first, form.labels)
         paths = [images.find(folder, stem) for stem in form.rater_stems[1:]]
 
         def read(path: Path) -> LabelMap:
             return images.read_mask(path, labels=form.allowed_labels, expected_shape=grid.shape)
 
-        for path, loaded in zip(paths, ahead(read, paths, depth=2), strict=True):
+        for path, loaded in zip(paths, prefetch(read, paths, depth=2), strict=True):
             mask = loaded.result()
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
             yield numbered(mask, form.labels)
@@ -57,7 +57,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     return ReferenceCase(grid, patterns, names, structures, consensus, tuple(warnings))
 
 
-def numbered(mask: LabelMap, labels: Mapping[str, int]) -> Marks:
+def numbered(mask: LabelMap, labels: Mapping[str, int]) -> SparseLabels:
     """Voxels of the scored labels, and these as 1, 2, ... in their order."""
     table = np.zeros(256, np.uint8)  # no label is larger
     table[list(labels.values())] = np.arange(1, len(labels) + 1)
@@ -130,7 +130,7 @@ def read_ahead(
     voxels, largest = math.prod(grid.shape), 1
     for method in methods:
         size = voxels  # of the mask
-        for _, _, stored, _ in stamps(prediction_inputs(protocol, predictions / method, case)):
+        for _, _, stored, _ in file_stats(prediction_inputs(protocol, predictions / method, case)):
             size += min(WELL_COMPRESSED * stored, (8 if stored > 4 * voxels else 4) * voxels)
         largest = max(largest, size)
     return max(0, min(MOST_AHEAD, READ_AHEAD_BYTES // largest - 1))

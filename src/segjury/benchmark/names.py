@@ -25,12 +25,12 @@ def check_name(name: str, of: str) -> str:
     `of` says what it names, such as "case". Hidden signs are refused: they break lines or make
     two names look the same.
     """
-    todo = f"Rename the folder of the {of}"
+    fix = f"Rename the folder of the {of}"
     if any(unicodedata.category(sign) in HIDDEN for sign in name):
-        raise InputError(f"the name of {of} {name!a} has signs that cannot be shown", todo)
+        raise InputError(f"the name of {of} {name!a} has signs that cannot be shown", fix)
     if len(name.encode()) > LONGEST_BYTES:
         raise InputError(
-            f"the name of {of} {name[:40]!r}... has more than {LONGEST_BYTES} bytes", todo
+            f"the name of {of} {name[:40]!r}... has more than {LONGEST_BYTES} bytes", fix
         )
     return name
 

@@ -64,14 +64,14 @@ def evaluate(
     from segjury.benchmark.names import doubtful
     from segjury.cli.run_log import Log
     from segjury.cli.terminal import answer
-    from segjury.runtime.lock import claimed
+    from segjury.runtime.lock import locked
     from segjury.scoring import run as engine
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:
         n_cases = len(case_names(reference))
         refuse_output_among_inputs(out, reference, predictions)
-        with claimed(out):
+        with locked(out):
             log.event("start", cases=n_cases, out=str(out))
             with log.cases(n_cases) as progress:
                 found = engine.run(
@@ -87,7 +87,7 @@ def evaluate(
                     efficiency=efficiency,
                     follow_links=follow_links,
                     progress=progress,
-                    tell=log.warning,
+                    on_note=log.warning,
                 )
             left_out = engine.left_out(found, out)
             engine.write(found, out)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from rich.text import Text
 
-from segjury.analysis import Analysis, Placing, sureness
+from segjury.analysis import Analysis, RankedTable, certainty
 from segjury.analysis.ranking import Leaderboard
 from segjury.analysis.sentences import summary
 from segjury.analysis.stability import Stability
@@ -16,7 +16,7 @@ from segjury.analysis.tests import Pair
 from segjury.cli.terminal import plain_table, say, terminal
 
 
-def print_placing(placing: Placing, cohort: str | None) -> None:
+def print_placing(placing: RankedTable, cohort: str | None) -> None:
     """A leaderboard: notes, the order and how sure it is, then value and rank per metric."""
     first, others = placing.board, placing.others
     of = _reading(first.reading, cohort)
@@ -27,7 +27,7 @@ def print_placing(placing: Placing, cohort: str | None) -> None:
     say(f"{of}: {cases}, {scheme}{beside}")
     for note in placing.notes:
         say(f"note: {note}")
-    sure = sureness(placing)
+    sure = certainty(placing)
     head = ("", "method", "mean rank", "sd", *sure, *(other.reading for other in others))
     table = plain_table(*head)
     methods = list(map(str, first.position.index))
@@ -147,4 +147,4 @@ def _compared(pair: Pair) -> str:
 
 def _lost(stability: Stability, key: str) -> str:
     """How often the first place of a score goes to others in resamples."""
-    return f"{100 * stability.scores[key].first_wrong:.3g} %" if stability.tells else "-"
+    return f"{100 * stability.scores[key].first_wrong:.3g} %" if stability.informative else "-"

@@ -121,8 +121,8 @@ def ending(error: BaseException) -> tuple[str, int]:
         return "terminated", TERMINATED
     if isinstance(error, OSError):  # such as a folder that cannot be written to
         what = f"{error.strerror or error}: {error.filename or 'no file named'}"
-        todo = "Make room, and run the same command to go on" if error.errno in FULL else ""
-        return str(InputError(what, todo)), BAD_INPUT
+        fix = "Make room, and run the same command to go on" if error.errno in FULL else ""
+        return str(InputError(what, fix)), BAD_INPUT
     return str(error), TRY_AGAIN if isinstance(error, PassingError) else BAD_INPUT
 
 

@@ -41,7 +41,7 @@ def raters(
     """
     from segjury.benchmark.folders import case_names, refuse_output_among_inputs
     from segjury.cli.terminal import progress_bar
-    from segjury.raters import Settings, analyze_raters, write_raters
+    from segjury.raters import RaterSettings, analyze_raters, write_raters
     from segjury.report.publish import write_rater_figures
 
     refuse_output_among_inputs(out, reference)
@@ -53,7 +53,7 @@ def raters(
             reference=reference,
             readings=options.readings(reading),
             cases=cases,
-            settings=Settings(seed=seed),
+            settings=RaterSettings(seed=seed),
             jobs=jobs,
             progress=lambda _case: progress.advance(bar),
         )

@@ -49,11 +49,11 @@ def simulate(
 
     How far they stray is chosen such that they disagree as much as is wanted.
     """
-    from segjury.benchmark.phantoms.mask_raters import Panel
+    from segjury.benchmark.phantoms.mask_raters import RaterPanel
     from segjury.benchmark.phantoms.simulation import REACHED, facts, write_raters
     from segjury.cli.terminal import plain_table, progress_bar, say, terminal
 
-    panel = Panel(
+    panel = RaterPanel(
         _each("bias", bias, raters),
         _each("skill", skill, raters),
         rho=rho,

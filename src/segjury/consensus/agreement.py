@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.arrays import Floats
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 Voxels = Literal["all", "marked"]
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -65,7 +65,7 @@ def alpha_of_ratings(ratings: ArrayLike, *, scale: Scale) -> float:
     """
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
-    table = settled(np.asarray(ratings, np.float64))
+    table = rounded(np.asarray(ratings, np.float64))
     if table.ndim != 2 or len(table) < 2:
         raise ValueError(
             f"ratings has shape {table.shape}, expected (raters, units), at least 2 raters"

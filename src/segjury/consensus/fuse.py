@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from segjury import consensus
 from segjury.arrays import Floats, Ints
-from segjury.consensus import SeenPatterns, Ties, leaders, settled
+from segjury.consensus import SeenPatterns, Ties, break_ties, leaders
 from segjury.consensus.mask_files import Raters
 from segjury.consensus.performance import Performance, one_label_each, performance
 from segjury.errors import InputError
@@ -64,13 +64,13 @@ def fuse(
     if method == "simple":
         return _simple(patterns, alpha, ties)
     if method == "majority":
-        labels = settled(patterns, leaders(votes), ties=ties)
+        labels = break_ties(patterns, leaders(votes), ties=ties)
     elif method == "intersection":
         labels = np.where(np.ptp(patterns.labels, axis=1) == 0, patterns.labels[:, 0], 0)
     else:
         votes[:, 0] = 0
         ties = "lower" if ties == "background" else ties
-        labels = settled(patterns, leaders(votes), ties=ties)
+        labels = break_ties(patterns, leaders(votes), ties=ties)
     return Fusion(method, labels, None, _against(patterns, labels))
 
 
@@ -100,7 +100,7 @@ def _binary_staple(patterns: SeenPatterns) -> Fusion:
 
 def _staple(patterns: SeenPatterns, ties: Ties) -> Fusion:
     found = consensus.multilabel_staple(patterns)
-    labels = settled(patterns, found.leading, ties=ties)
+    labels = break_ties(patterns, found.leading, ties=ties)
     estimated = performance(patterns, found.probability)
     return Fusion(
         "staple",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Span, flat, nonzero_spans
-from segjury.images.labels import Marks
+from segjury.images.labels import SparseLabels
 
 MAX_PATTERNS = 2**16
 LABEL_BITS = 32  # of a number that holds a pattern and a label
@@ -46,9 +46,9 @@ class RaterPatterns:
         return np.arange(self.n_codes)[:, None] // powers % self.n_labels
 
     @cached_property
-    def marks(self) -> Marks:
+    def marks(self) -> SparseLabels:
         """The voxels that at least one rater labelled, and their patterns."""
-        return Marks.of(self.codes, self.known_spans)
+        return SparseLabels.of(self.codes, self.known_spans)
 
     @property
     def voxels(self) -> NDArray[np.int64]:
@@ -89,12 +89,12 @@ def pack(masks: ArrayLike, *, n_labels: int = 2) -> RaterPatterns:
     arrays = [np.asarray(mask) for mask in np.asarray(masks)]
     if not arrays:
         raise ValueError("no rater was given")
-    marks = (Marks.of(array) for array in arrays)
+    marks = (SparseLabels.of(array) for array in arrays)
     return pack_marks(marks, arrays[0].shape, n_raters=len(arrays), n_labels=n_labels)
 
 
 def pack_marks(
-    marks: Iterable[Marks],
+    marks: Iterable[SparseLabels],
     shape: tuple[int, ...],
     *,
     n_raters: int,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from segjury.consensus.patterns import Patterns
 from segjury.consensus.performance import Floats, one_label_each, performance
-from segjury.consensus.votes import Ties, leaders, settled, votes
+from segjury.consensus.votes import Ties, break_ties, leaders, votes
 
 FEWEST_RATERS = 3  # of two, the better one alone would decide
 ROUNDING = 1e-9  # of a Dice
@@ -43,7 +43,7 @@ def simple(
     kept = np.ones(patterns.n_raters, bool)
     dropped_in = np.zeros(patterns.n_raters, np.int64)
     weights = np.ones(patterns.n_raters)
-    estimate = settled(patterns, leaders(votes(patterns)), ties=ties)
+    estimate = break_ties(patterns, leaders(votes(patterns)), ties=ties)
     occurs = patterns.counts > 0
     iteration = 0
     while iteration < max_iterations:
@@ -54,7 +54,7 @@ def simple(
         dropped_in[dropped] = iteration
         weights = kept * dice if (kept * dice).any() else kept.astype(float)
         previous = estimate
-        estimate = settled(patterns, leaders(votes(patterns, weights=weights)), ties=ties)
+        estimate = break_ties(patterns, leaders(votes(patterns, weights=weights)), ties=ties)
         if not dropped.size and (estimate == previous)[occurs].all():
             break
     return Simple(estimate, weights, dropped_in, iteration)

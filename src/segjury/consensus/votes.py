@@ -42,7 +42,7 @@ def winners(leading: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(np.where(tied, leading.shape[1], leading.argmax(axis=1)))
 
 
-def settled(
+def break_ties(
     patterns: Patterns, leading: NDArray[np.bool_], *, ties: Ties = "background"
 ) -> NDArray[np.int64]:
     """The leading label per pattern; of several the lowest, the first rater's, or background.

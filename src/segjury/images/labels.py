@@ -25,7 +25,7 @@ MANY = 16  # more marks than one voxel in so many are kept as the image itself
 
 
 @dataclass(frozen=True)
-class Marks:
+class SparseLabels:
     """The labelled voxels of an image, by flat index in ascending order, and their labels.
 
     Few are kept as lists, many as the image itself, whose voxels then cost their own size and not
@@ -37,7 +37,7 @@ class Marks:
     spans: tuple[Span, ...] = ()  # of the image, outside which every voxel is 0
 
     @classmethod
-    def of(cls, array: NDArray[Any], spans: Iterable[Span] | None = None) -> Marks:
+    def of(cls, array: NDArray[Any], spans: Iterable[Span] | None = None) -> SparseLabels:
         """The marks of an image; looks only at `spans`, where they are known."""
         image = flat(array)
         spans = tuple(nonzero_spans(array) if spans is None else spans)
@@ -88,23 +88,23 @@ class Marks:
         """The voxels with a label as one list."""
         return self.select(lambda labels: np.asarray(labels == label))
 
-    def relabelled(self, new: Callable[[NDArray[Any]], NDArray[Any]]) -> Marks:
+    def relabelled(self, new: Callable[[NDArray[Any]], NDArray[Any]]) -> SparseLabels:
         """The marks with other labels; what becomes 0 is none."""
         if self.listed:
             voxels, labels = self.listed[0], new(self.listed[1])
             kept = labels != 0
-            return Marks((voxels, labels) if kept.all() else (voxels[kept], labels[kept]))
+            return SparseLabels((voxels, labels) if kept.all() else (voxels[kept], labels[kept]))
         image = np.zeros(self.image.size, new(self.image[:0]).dtype)
         for start, stop in self.spans:
             image[start:stop] = new(self.image[start:stop])
-        return Marks.of(image, self.spans)
+        return SparseLabels.of(image, self.spans)
 
 
 @dataclass(frozen=True)
 class LabelMap:
     """A mask or label map on a grid, as its labelled voxels."""
 
-    marks: Marks
+    marks: SparseLabels
     grid: Grid
 
     @property

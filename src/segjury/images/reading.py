@@ -16,9 +16,9 @@ from segjury.images.formats import mha, nifti, nrrd
 from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.values import Labels, Probabilities, storable
 from segjury.images.grid import Grid
-from segjury.images.labels import LabelMap, Marks
+from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
-from segjury.runtime.writing import whole
+from segjury.runtime.writing import whole_file
 
 FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, ".nrrd": nrrd}
 
@@ -57,7 +57,7 @@ def read_mask(
     with _errors_about(path):
         volume = _read(path, expected_shape, check_labels)
         check_labels.check()
-    return LabelMap(Marks.of(volume.array, volume.spans), volume.grid)
+    return LabelMap(SparseLabels.of(volume.array, volume.spans), volume.grid)
 
 
 def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
@@ -73,7 +73,7 @@ def write_volume(path: Path, volume: Volume) -> None:
     """Write a volume in the format of the suffix; the file appears whole or not at all."""
     suffix = suffix_of(path)
     write = nifti.write if suffix in (".nii.gz", ".nii") else _write_with_simpleitk
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         write(partial, volume)
 
 

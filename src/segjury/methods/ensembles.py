@@ -21,11 +21,11 @@ from segjury.benchmark.folders import case_names
 from segjury.benchmark.loading import load_prediction
 from segjury.consensus import (
     SeenPatterns,
+    break_ties,
     leaders,
     majority,
     multilabel_staple,
     number_patterns,
-    settled,
     staple,
     votes,
 )
@@ -34,8 +34,8 @@ from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from segjury.protocols import Protocol
 from segjury.results.read import read_run, read_scores, run_folder
-from segjury.runtime import ahead
-from segjury.runtime.lock import claimed
+from segjury.runtime import prefetch
+from segjury.runtime.lock import locked
 from segjury.scoring.run import run as score_again
 from segjury.scoring.run import write
 
@@ -95,7 +95,7 @@ def score_ensemble(
         follow_links=bool(run.get("follow_links")),
         progress=progress,
     )
-    with claimed(folder):
+    with locked(folder):
         result = score_again(
             protocol,
             reference=reference,
@@ -145,7 +145,7 @@ def write_ensemble(
                 protocol, predictions / method, case, grid, follow_links=follow_links
             )
 
-        loading = ahead(load, ensemble.methods, depth=1)
+        loading = prefetch(load, ensemble.methods, depth=1)
         for method, loaded in zip(ensemble.methods, loading, strict=True):
             try:
                 votes.append(loaded.result())
@@ -200,7 +200,7 @@ def vote(
     found = number_patterns(marks, math.prod(grid.shape))
     patterns = replace(found, n_labels=n_labels)
     decided = majority(patterns) if by == "majority" else _staple(patterns)
-    first = settled(patterns, leaders(votes(patterns)), ties="first")
+    first = break_ties(patterns, leaders(votes(patterns)), ties="first")
     labels = np.where(decided == n_labels, first, decided).astype(np.uint8)
     return patterns.spread(labels).reshape(grid.shape, order="F")
 

@@ -15,13 +15,13 @@ MOST_THRESHOLDS = 60  # each is a bit of a whole number
 MOST_BINS = 10_000
 
 
-class Part(BaseModel):
+class ProtocolPart(BaseModel):
     """A part of a protocol file: unknown keys and numbers without an end are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class _Use(Part):
+class _Use(ProtocolPart):
     readings: tuple[Reading, ...] = Field(
         default=READINGS, min_length=1, description="readings in which the metric is computed"
     )

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from segjury.consensus import MAX_PATTERNS
 from segjury.images.grid import Severity, UsualTolerance
 from segjury.metrics import Reading
-from segjury.protocols.options import MetricUse, Part
+from segjury.protocols.options import MetricUse, ProtocolPart
 from segjury.protocols.ranking import Ranking
 
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
@@ -22,14 +22,14 @@ NO_SCORES = ("name", "title", "summary", "sources", "ranking", "cases", "cohorts
 TAKEN = ("method", "metric", "structure", "reading", "value", "unit", "status", "detail", "cohort")
 
 
-class Source(Part):
+class Source(ProtocolPart):
     """Where the protocol comes from."""
 
     title: str = Field(description="name of a paper or page that defines the protocol")
     url: str = Field(default="", description="address of that source")
 
 
-class Structures(Part):
+class Structures(ProtocolPart):
     """A label map in the reference that metrics are computed against."""
 
     file: Stem = Field(description="file name, without ending, of the label map")
@@ -42,7 +42,7 @@ class Structures(Part):
         return self
 
 
-class Reference(Part):
+class Reference(ProtocolPart):
     """The files of a reference case."""
 
     raters: Stem = Field(description="file name of a rater's mask; {rater} counts from 1")
@@ -89,7 +89,7 @@ class Reference(Part):
         return [self.raters.replace("{rater}", str(k + 1)) for k in range(self.n_raters)]
 
 
-class Prediction(Part):
+class Prediction(ProtocolPart):
     """The files of a prediction."""
 
     mask: Stem = Field(default="segmentation", description="file name of the predicted mask")
@@ -99,7 +99,7 @@ class Prediction(Part):
     )
 
 
-class GridRules(Part):
+class GridRules(ProtocolPart):
     """What to do where a file's geometry differs from the first rater's; shape must be equal."""
 
     tolerance_mm: float = Field(
@@ -116,7 +116,7 @@ class GridRules(Part):
     )
 
 
-class Policy(Part):
+class Policy(ProtocolPart):
     """What a row that is not ok costs."""
 
     missing: Literal["worst"] = Field(default="worst", description="cost of a missing prediction")
@@ -131,7 +131,7 @@ class Policy(Part):
     )
 
 
-class Cohort(Part):
+class Cohort(ProtocolPart):
     """A subset of the cases, chosen by what the reference shows."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]+$", description="name of the cohort")
@@ -139,7 +139,7 @@ class Cohort(Part):
     at_most: float = Field(description="largest value of that property in the cohort")
 
 
-class CaseTable(Part):
+class CaseTable(ProtocolPart):
     """A table that says more of each case, such as the dataset it belongs to."""
 
     file: str = Field(
@@ -160,7 +160,7 @@ class CaseTable(Part):
         return given
 
 
-class Protocol(Part):
+class Protocol(ProtocolPart):
     """One benchmark: its files, metrics, policies and ranking."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", description="short name of the protocol")

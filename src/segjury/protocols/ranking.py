@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from segjury.protocols.options import Part
+from segjury.protocols.options import ProtocolPart
 
 Scheme = Literal[
     "mean-of-metric-ranks", "aggregate-then-rank", "rank-then-aggregate", "test-then-rank"
@@ -16,7 +16,7 @@ MissingPolicy = Literal["error", "exclude", "worst"]
 Aggregate = Literal["mean", "median"] | Annotated[float, Field(ge=0, le=1)]
 
 
-class Ranking(Part):
+class Ranking(ProtocolPart):
     """How methods are ranked."""
 
     scheme: Scheme = Field(

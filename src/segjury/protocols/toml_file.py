@@ -42,7 +42,7 @@ class Form(Generic[Model]):
     kinds: Mapping[str, type[BaseModel]]
     tag: str  # the key that says which kind an entry is of
     noun: str  # what an entry is called
-    todo: str  # where the form is shown
+    fix: str  # where the form is shown
 
     def read(self, text: str, where: str) -> Model:
         """The content of a file; an error names every problem in it."""
@@ -53,7 +53,7 @@ class Form(Generic[Model]):
             problems = [self._explain(problem, text) for problem in found[:MOST_EXPLAINED]]
             if len(found) > MOST_EXPLAINED:
                 problems.append(f"and {len(found) - MOST_EXPLAINED} more")
-            raise InputError(f"{where}: {'; '.join(problems)}", self.todo) from None
+            raise InputError(f"{where}: {'; '.join(problems)}", self.fix) from None
 
     def _explain(self, problem: Any, text: str) -> str:
         """One problem in words: where it is, what is wrong there, and what that line is for."""

@@ -1,7 +1,7 @@
 """The raters of a benchmark: how far they agree, who draws how, and what a rater would score."""
 
 from segjury.raters.files import write_raters
-from segjury.raters.profiles import Settings
+from segjury.raters.profiles import RaterSettings
 from segjury.raters.study import RaterStudy, analyze_raters
 
-__all__ = ["RaterStudy", "Settings", "analyze_raters", "write_raters"]
+__all__ = ["RaterSettings", "RaterStudy", "analyze_raters", "write_raters"]

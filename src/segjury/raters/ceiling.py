@@ -9,7 +9,7 @@ import numpy as np
 
 from segjury.arrays import flat
 from segjury.benchmark.case import PredictedCase, ReferenceCase
-from segjury.images.labels import Marks
+from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
@@ -61,4 +61,4 @@ def as_prediction(reference: ReferenceCase, rater: int, protocol: Protocol) -> P
         values = np.zeros(reference.grid.shape, np.float32, order="F")
         flat(values)[voxels[labels == label]] = 1.0
         maps.append(Volume(values, reference.grid, patterns.known_spans))
-    return PredictedCase(Marks((voxels, labels)), tuple(maps))
+    return PredictedCase(SparseLabels((voxels, labels)), tuple(maps))

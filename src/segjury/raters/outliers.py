@@ -10,7 +10,7 @@ import numpy as np
 from segjury.analysis.statistics.tests import holm, smallest_p
 from segjury.analysis.statistics.wilcoxon import signed_rank_tests
 from segjury.arrays import Bools, Floats
-from segjury.rounding import settled_differences
+from segjury.rounding import rounded_differences
 
 APART = 0.1  # a rater whose Dice with every other is lower marked something else
 TOGETHER = 0.3  # if the others agree so far; below, nobody can say who is apart
@@ -42,7 +42,7 @@ def outlier_tests(own: Floats, among_others: Floats, *, alpha: float) -> Outlier
     Exchangeable raters have differences about 0. There is no test of fewer than three raters, nor
     of so few cases that even the same sign on all of them would not reach `alpha` after Holm.
     """
-    differences = settled_differences(own, among_others)
+    differences = rounded_differences(own, among_others)
     cases, raters = differences.shape
     nothing = np.full(raters, np.nan)
     least = raters * smallest_p(cases, alternative="less")

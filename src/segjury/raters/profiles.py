@@ -13,7 +13,7 @@ from segjury.analysis.statistics.tests import holm
 from segjury.analysis.statistics.wilcoxon import wilcoxon
 from segjury.arrays import Floats
 from segjury.raters.outliers import OutlierTests, outlier_tests
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 BOUNDS = {"dice": (0.0, 1.0), "sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0)}
 BIASES = ("volume_bias_percent", "boundary_bias_mm")
@@ -21,7 +21,7 @@ AVERAGED = ("dice", *BIASES, "sensitivity", "specificity")
 
 
 @dataclass(frozen=True)
-class Settings:
+class RaterSettings:
     """Level of intervals, of tests, and the resamples that intervals of many cases take."""
 
     level: float = 0.95
@@ -30,7 +30,7 @@ class Settings:
     seed: int = 0
 
 
-USUAL = Settings()
+USUAL = RaterSettings()
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Profiles:
     outliers: dict[str, OutlierTests]
 
 
-def profiles(measures: pd.DataFrame, settings: Settings = USUAL) -> Profiles:
+def profiles(measures: pd.DataFrame, settings: RaterSettings = USUAL) -> Profiles:
     """Means over the cases with intervals, tests of bias, and tests for outliers.
 
     An interval is Student's for up to 20 cases, else a BCa bootstrap over the cases; one case has
@@ -78,7 +78,7 @@ def _by_case(own: pd.DataFrame, column: str) -> Floats:
     return table[list(own["rater"].unique())].to_numpy(np.float64)
 
 
-def _interval(column: str, values: Floats, settings: Settings) -> dict[str, list[float]]:
+def _interval(column: str, values: Floats, settings: RaterSettings) -> dict[str, list[float]]:
     """Mean and limits of each rater over the cases that have a value."""
     found: dict[str, list[float]] = {column: [], f"{column}_low": [], f"{column}_high": []}
     for each in values.T:
@@ -89,7 +89,7 @@ def _interval(column: str, values: Floats, settings: Settings) -> dict[str, list
 
 
 def mean_and_limits(
-    values: Floats, settings: Settings, bounds: tuple[float, float]
+    values: Floats, settings: RaterSettings, bounds: tuple[float, float]
 ) -> tuple[float, float, float]:
     """Mean of the values there are, and its limits, which stay within the bounds of the measure."""
     known = values[~np.isnan(values)]
@@ -109,7 +109,7 @@ def mean_and_limits(
 def _bias_p(values: Floats) -> Floats:
     """Two-sided p that each rater draws no larger or smaller than the others, Holm over raters."""
     p = np.full(values.shape[1], np.nan)
-    known = [column[~np.isnan(column)] for column in settled(values).T]
+    known = [column[~np.isnan(column)] for column in rounded(values).T]
     tested = [k for k, column in enumerate(known) if column.size]
     if tested:
         p[tested] = holm([float(wilcoxon(known[k])) for k in tested])

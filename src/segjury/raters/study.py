@@ -19,8 +19,8 @@ from segjury.raters import tables
 from segjury.raters.case import CaseRaters, measure_case
 from segjury.raters.ceiling_table import ceiling_summary
 from segjury.raters.outliers import OutlierTests
-from segjury.raters.profiles import USUAL, Settings, profiles
-from segjury.scoring.score import blameless, no_gain_by_absence
+from segjury.raters.profiles import USUAL, RaterSettings, profiles
+from segjury.scoring.score import cap_missing, internal_problem
 from segjury.scoring.store import Result
 from segjury.scoring.tables import case_cohorts, score_table
 
@@ -33,7 +33,7 @@ class RaterStudy:
     """
 
     protocol: Protocol
-    settings: Settings
+    settings: RaterSettings
     pairs: pd.DataFrame
     agreement: pd.DataFrame
     raters: pd.DataFrame
@@ -73,7 +73,7 @@ def analyze_raters(
     reference: str | Path,
     readings: Sequence[Reading] = READINGS,
     cases: str | Path | None = None,
-    settings: Settings = USUAL,
+    settings: RaterSettings = USUAL,
     jobs: int | None = 1,
     progress: Callable[[str], None] = lambda _case: None,
 ) -> RaterStudy:
@@ -108,12 +108,12 @@ def _measured(task: _Task) -> CaseRaters | str:
     except InputError as error:
         return str(error)
     except Exception as error:  # a fault of ours must not stop the other cases
-        return blameless(error)
+        return internal_problem(error)
 
 
 def _study(
     protocol: Protocol,
-    settings: Settings,
+    settings: RaterSettings,
     cases: Sequence[CaseRaters],
     known: dict[str, dict[str, str]],
     problems: tuple[str, ...],
@@ -121,7 +121,7 @@ def _study(
     cohort = case_cohorts(protocol, {each.case: each.facts for each in cases}, known)
 
     def scores(results: list[Result]) -> pd.DataFrame:
-        return score_table(protocol, no_gain_by_absence(protocol, results), known, cohort)
+        return score_table(protocol, cap_missing(protocol, results), known, cohort)
 
     pairs, measures = tables.pair_table(cases), tables.measure_table(cases)
     contacts, found = tables.contact_table(cases), profiles(measures, settings)

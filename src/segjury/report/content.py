@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from segjury.analysis import Placing, split
+from segjury.analysis import RankedTable, split
 from segjury.analysis.columns import Column
 from segjury.analysis.leaderboards import placing
 from segjury.analysis.ranking import Rules, cohorts, notes
@@ -19,7 +19,7 @@ from segjury.report.ceiling import CeilingTable, ceiling_table, on_ceiling
 from segjury.report.figures.drawing.style import method_colours, method_markers
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
-from segjury.report.tables import Board, Breakdown, Comparison, board, breakdowns, comparison
+from segjury.report.tables import Board, Breakdown, TableComparison, board, breakdowns, comparison
 from segjury.results.read import group_columns
 from segjury.wording import plain, plural
 
@@ -42,9 +42,9 @@ class Content:
     boards: tuple[Board, ...]
     readings: tuple[str, ...]
     parts: tuple[str, ...]
-    comparison: tuple[Comparison, ...]
+    comparison: tuple[TableComparison, ...]
     ranked: tuple[Column, ...]
-    beside: tuple[Column, ...]
+    unranked: tuple[Column, ...]
     breakdowns: tuple[Breakdown, ...]
     ceiling: CeilingTable | None
     gaps: tuple[Gap, ...]
@@ -88,7 +88,7 @@ def content(study: Study) -> Content:
         parts=(ALL_CASES, *dict.fromkeys(map(_name, parts))),
         comparison=comparison([each.board for each in whole]) if len(whole) > 1 else (),
         ranked=study.ranked,
-        beside=study.beside,
+        unranked=study.unranked,
         breakdowns=breakdowns(scores, main.board, study.rules.ranking.aggregate, study.directions),
         ceiling=ceiling_table(study) if cases else None,
         gaps=tuple(gaps(scores)),
@@ -96,7 +96,7 @@ def content(study: Study) -> Content:
     )
 
 
-def _placings(study: Study) -> Iterator[Placing]:
+def _placings(study: Study) -> Iterator[RankedTable]:
     """Leaderboards of all cases and of each part of them, under every reading."""
     scores, rules = study.scores, study.rules
     parts = list(_parts(scores))
@@ -128,12 +128,12 @@ def _parts(scores: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame
                 yield (column, value), rows
 
 
-def _name(part: Placing) -> str:
+def _name(part: RankedTable) -> str:
     """What a part of the cases is called: `cohort high-complexity`."""
     return plain(" ".join(part.part)) if part.part else ALL_CASES
 
 
-def _board(study: Study, each: Placing, main: Placing, cases: int) -> Board:
+def _board(study: Study, each: RankedTable, main: RankedTable, cases: int) -> Board:
     first = each is main
     differs = f"the {plain(study.reading)} reading" if each.part is None else ALL_CASES
     if each.part is not None and each.board.reading != study.reading:
@@ -149,7 +149,7 @@ def _board(study: Study, each: Placing, main: Placing, cases: int) -> Board:
     )
 
 
-def _caption(each: Placing, rules: Rules, cases: int) -> str:
+def _caption(each: RankedTable, rules: Rules, cases: int) -> str:
     reading = each.board.reading
     start = "Leaderboard" if reading == "given" else f"Leaderboard, {reading} reading"
     part = f", {_name(each)}" if each.part else ""

@@ -23,7 +23,7 @@ FEW_FIGURES = 16  # up to here starting processes costs more than it gains
 
 
 @dataclass(frozen=True)
-class Plate:
+class DrawnFigure:
     """A drawn figure: its words, its size, and its files by format (`csv` is its data)."""
 
     name: str
@@ -37,24 +37,24 @@ class Plate:
 
 
 @dataclass(frozen=True)
-class Family:
+class FigureGroup:
     """The figures of one kind; a page shows one of them at a time."""
 
     name: str
     title: str
     help: str
     section: Section | Literal["pictures"]
-    plates: tuple[Plate, ...]
+    plates: tuple[DrawnFigure, ...]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigures:
     """All figures of a report, and what could not be drawn."""
 
-    families: tuple[Family, ...]
+    families: tuple[FigureGroup, ...]
     problems: tuple[str, ...] = ()
 
-    def of(self, section: str) -> list[Family]:
+    def of(self, section: str) -> list[FigureGroup]:
         """The families of a section."""
         return [family for family in self.families if family.section == section]
 
@@ -77,7 +77,7 @@ def draw_all(
     formats: Sequence[Format] = FORMATS,
     jobs: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
-) -> Drawn:
+) -> DrawnFigures:
     """Draw every figure that the study can carry, and write it in every format.
 
     `kinds` are the names of those wanted, all unless told. A figure that fails is a problem to
@@ -87,7 +87,7 @@ def draw_all(
     tasks = [(kind.name, subject) for kind in wanted for subject in kind.subjects(study)]
     if len(tasks) <= FEW_FIGURES:
         jobs = 1
-    plates: dict[str, list[Plate]] = {kind.name: [] for kind in wanted}
+    plates: dict[str, list[DrawnFigure]] = {kind.name: [] for kind in wanted}
     problems: list[str] = []
     with ThreadPoolExecutor(1) as aside:  # while other processes draw the rest
         waiting = [aside.submit(plate_of, picture, tuple(formats)) for picture in pictures]
@@ -96,13 +96,13 @@ def draw_all(
         each = zip(tasks, _drawn(study, tasks, tuple(formats), jobs), strict=True)
         for done, ((name, _), found) in enumerate(each, 1):
             progress(done, len(tasks))
-            if isinstance(found, Plate):
+            if isinstance(found, DrawnFigure):
                 plates[name].append(found)
             else:
                 problems.append(found)
         shown = [future.result() for future in waiting]
     families = [
-        Family(kind.name, kind.title, kind.help, kind.section, tuple(plates[kind.name]))
+        FigureGroup(kind.name, kind.title, kind.help, kind.section, tuple(plates[kind.name]))
         for kind in wanted
         if plates[kind.name]
     ]
@@ -110,21 +110,21 @@ def draw_all(
         own = [
             plate for plate, picture in zip(shown, pictures, strict=True) if picture.kind == title
         ]
-        families.append(Family(slug(f"picture {title}"), title, "", "pictures", tuple(own)))
-    return Drawn(_with_file_names(families), tuple(problems))
+        families.append(FigureGroup(slug(f"picture {title}"), title, "", "pictures", tuple(own)))
+    return DrawnFigures(_with_file_names(families), tuple(problems))
 
 
-def _with_file_names(families: Sequence[Family]) -> tuple[Family, ...]:
+def _with_file_names(families: Sequence[FigureGroup]) -> tuple[FigureGroup, ...]:
     """The families with safe names of their files, numbered where two would be the same."""
     taken: set[str] = set()
 
-    def named(plate: Plate) -> Plate:
+    def named(plate: DrawnFigure) -> DrawnFigure:
         return replace(plate, name=free_slug(plate.name, taken))
 
     return tuple(replace(f, plates=tuple(map(named, f.plates))) for f in families)
 
 
-def plate_of(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> Plate:
+def plate_of(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> DrawnFigure:
     """A figure with its words, written in each format."""
     files: dict[str, bytes] = {form: figure_bytes(picture.figure, form) for form in formats}
     if picture.data is not None:
@@ -136,7 +136,7 @@ def plate_of(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> Pl
         )
         files["csv"] = table.encode("utf-8", "replace")
     width, height = picture.figure.get_size_inches()
-    return Plate(
+    return DrawnFigure(
         name=picture.name,
         title=plain(picture.title),
         caption=plain(picture.caption),
@@ -153,7 +153,7 @@ def _drawn(
     tasks: Sequence[tuple[str, Subject]],
     formats: tuple[Format, ...],
     jobs: int,
-) -> Iterator[Plate | str]:
+) -> Iterator[DrawnFigure | str]:
     """Each figure, or why there is none, in the order of the tasks."""
     _ = study.analysis  # once, before the study is sent to others
     sent = study if jobs == 1 else _light(study)
@@ -161,7 +161,7 @@ def _drawn(
     chunks = [
         _Chunk(at, sent, tuple(tasks[at : at + size]), formats) for at in range(0, len(tasks), size)
     ]
-    waiting: dict[int, list[Plate | str]] = {}
+    waiting: dict[int, list[DrawnFigure | str]] = {}
     following = 0
     for chunk, found in runtime.run(_draw_chunk, chunks, jobs=jobs):
         waiting[chunk.at] = found
@@ -181,11 +181,13 @@ def _light(study: Study) -> Study:
     return light
 
 
-def _draw_chunk(chunk: _Chunk) -> list[Plate | str]:
+def _draw_chunk(chunk: _Chunk) -> list[DrawnFigure | str]:
     return [_draw(chunk.study, name, subject, chunk.formats) for name, subject in chunk.tasks]
 
 
-def _draw(study: Study, name: str, subject: Subject, formats: tuple[Format, ...]) -> Plate | str:
+def _draw(
+    study: Study, name: str, subject: Subject, formats: tuple[Format, ...]
+) -> DrawnFigure | str:
     try:
         return plate_of(KINDS[name].illustrate(study, subject), formats)
     except Exception as error:  # one figure must not cost the others

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from segjury.report.content import facts
-from segjury.report.drawing import Family, Plate, packed
+from segjury.report.drawing import DrawnFigure, FigureGroup, packed
 from segjury.report.figures.drawing.marks import MARK_PATHS
 from segjury.report.gaps import LISTED
 from segjury.wording import plain
@@ -56,7 +56,7 @@ def page(report: Report) -> str:
     )
 
 
-def _source(plate: Plate, form: str = "") -> Markup:
+def _source(plate: DrawnFigure, form: str = "") -> Markup:
     """A file of a figure as an address that holds it; by default the one that is shown.
 
     Vectors are text with the few signs escaped that would end the address or the attribute.
@@ -69,20 +69,20 @@ def _source(plate: Plate, form: str = "") -> Markup:
     return Markup(address)  # noqa: S704  (quoted above: no " or & is left)
 
 
-def _packed_csv(plate: Plate) -> str:
+def _packed_csv(plate: DrawnFigure) -> str:
     return base64.b64encode(packed(plate.files["csv"])).decode()
 
 
-def _size_px(plate: Plate) -> tuple[int, int]:
+def _size_px(plate: DrawnFigure) -> tuple[int, int]:
     width, height = plate.size_in
     return round(width * SCREEN_PX_PER_IN), round(height * SCREEN_PX_PER_IN)
 
 
-def _wide(family: Family) -> bool:
+def _wide(family: FigureGroup) -> bool:
     return max(plate.size_in[0] for plate in family.plates) > WIDE_IN
 
 
-def _alone(families: Sequence[Family]) -> set[str]:
+def _alone(families: Sequence[FigureGroup]) -> set[str]:
     """The narrow ones that have no neighbour, as figures stand in two columns."""
     found: set[str] = set()
     waiting = ""

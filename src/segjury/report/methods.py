@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from segjury.analysis.stability import FEWEST_CASES
 from segjury.analysis.study import Study
 from segjury.protocols.ranking import Ranking, in_words
-from segjury.report.provenance import Protocol, Provenance
+from segjury.report.provenance import ProtocolSummary, Provenance
 from segjury.report.summary import count
 from segjury.wording import plain
 
@@ -65,7 +65,7 @@ class Paragraph:
 
 
 def methods_section(
-    study: Study, protocol: Protocol, origin: Provenance, *, version: str, table_hash: str
+    study: Study, protocol: ProtocolSummary, origin: Provenance, *, version: str, table_hash: str
 ) -> tuple[Paragraph, ...]:
     """What was done, part by part, from the settings that were used."""
     found = {
@@ -90,7 +90,7 @@ def citation(title: str, origin: Provenance, *, version: str, table_hash: str) -
 
 
 def _scoring(
-    study: Study, protocol: Protocol, origin: Provenance, version: str, table_hash: str
+    study: Study, protocol: ProtocolSummary, origin: Provenance, version: str, table_hash: str
 ) -> Iterator[str]:
     cases, methods = len(study.analysis.panel.cases), len(study.methods)
     what = f"{count(methods, 'method')} on {count(cases, 'case')}"
@@ -121,7 +121,7 @@ def _readings(study: Study) -> Iterator[str]:
             yield f"In the {reading} reading: {'; '.join(remarks)}."
 
 
-def _policy(protocol: Protocol) -> Iterator[str]:
+def _policy(protocol: ProtocolSummary) -> Iterator[str]:
     for name, value in protocol.policy:
         if (name, value) in POLICY:
             yield POLICY[name, value]
@@ -142,7 +142,7 @@ def _uncertainty(study: Study) -> Iterator[str]:
     level = f"{100 * settings.level:g} %"
     if len(study.methods) < 2:
         return
-    if not analysis.stability.tells:
+    if not analysis.stability.informative:
         yield f"The order was not resampled: that takes at least {FEWEST_CASES} cases."
         return
     yield (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from segjury.report.report import Report
-    from segjury.report.tables import Board, Row
+    from segjury.report.tables import Board, LeaderboardRow
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "msedge")
 PRINT_SECONDS = 180
@@ -147,7 +147,7 @@ def _part(heading: str, sentences: Sequence[str]) -> Iterator[_Line]:
         yield _Line("")
 
 
-def _place(board: Board, row: Row) -> str:
+def _place(board: Board, row: LeaderboardRow) -> str:
     """A line of a leaderboard."""
     scores = (
         f"{c.key} {s.value} ({s.rank})" for c, s in zip(board.columns, row.cells, strict=True)

@@ -40,7 +40,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Protocol:
+class ProtocolSummary:
     """Which rules were applied; parts are empty where `run.json` does not say."""
 
     name: str = ""
@@ -62,11 +62,11 @@ class Provenance:
     machine: tuple[tuple[str, str], ...] = ()
 
 
-def protocol(run: Mapping[str, Any]) -> Protocol:
+def protocol(run: Mapping[str, Any]) -> ProtocolSummary:
     """The protocol's part of a run."""
     given = _mapping(run.get("protocol"))
     definition = _mapping(given.get("definition"))
-    return Protocol(
+    return ProtocolSummary(
         name=_text(given.get("name")),
         title=_text(given.get("title")),
         hash=_text(given.get("hash")),
@@ -92,13 +92,13 @@ def provenance(run: Mapping[str, Any]) -> Provenance:
 
 
 def definitions(
-    ranked: Iterable[Column], beside: Iterable[Column], scores: pd.DataFrame
+    ranked: Iterable[Column], unranked: Iterable[Column], scores: pd.DataFrame
 ) -> tuple[Definition, ...]:
     """Each metric of the report once, the ranked ones first."""
     found: dict[str, Definition] = {}
     values = scores.groupby("metric")["value"]
     lowest, highest = values.min(), values.max()
-    for counts, shown in ((True, ranked), (False, beside)):
+    for counts, shown in ((True, ranked), (False, unranked)):
         for column in shown:
             name = column.metric
             limits = float(lowest[name]), float(highest[name])

@@ -15,7 +15,7 @@ from segjury.analysis.study import Study
 from segjury.errors import InputError
 from segjury.protocols import Protocol
 from segjury.report import ReportFormat, Written, make_report, write_report
-from segjury.report.figures.cases.highlights import telling_cases
+from segjury.report.figures.cases.highlights import highlights
 from segjury.report.figures.catalogue import KINDS
 from segjury.report.figures.illustration import Illustration
 from segjury.report.figures.raters.pair_measures import agreement_matrices
@@ -168,7 +168,7 @@ def _pictures(
 ) -> list[Illustration]:
     """Pictures of the cases that tell most."""
     where = _images(scores, run, reference, predictions)
-    cases = telling_cases(study.scores, study.cases, study.reading, details=study.details)
+    cases = highlights(study.scores, study.cases, study.reading, details=study.details)
     links = bool(run.get("follow_links"))
     return list(report_pictures(*where, cases, study.methods, follow_links=links))
 

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from segjury.analysis.study import Scores, study_of
 from segjury.report.content import Content, content
-from segjury.report.drawing import Drawn, draw_all
+from segjury.report.drawing import DrawnFigures, draw_all
 from segjury.report.figures.illustration import Illustration
 from segjury.report.figures.saving.save import FORMATS, Format, write_whole
 from segjury.report.methods import RANKING, Paragraph, citation, methods_section
-from segjury.report.provenance import Definition, Protocol, Provenance, definitions, protocol
+from segjury.report.provenance import Definition, ProtocolSummary, Provenance, definitions, protocol
 from segjury.report.provenance import provenance as provenance_of
 from segjury.wording import plain
 
@@ -28,8 +28,8 @@ class Report:
 
     title: str
     content: Content
-    drawn: Drawn
-    protocol: Protocol
+    drawn: DrawnFigures
+    protocol: ProtocolSummary
     provenance: Provenance
     definitions: tuple[Definition, ...]
     methods: tuple[Paragraph, ...]
@@ -82,7 +82,7 @@ def make_report(
         ),
         protocol=rules,
         provenance=origin,
-        definitions=definitions(found.ranked, found.beside, study.scores),
+        definitions=definitions(found.ranked, found.unranked, study.scores),
         methods=methods_section(study, rules, origin, version=used, table_hash=table_hash),
         citation=citation(name, origin, version=used, table_hash=table_hash),
         version=used,
@@ -108,7 +108,7 @@ def write_report(report: Report, out: Path, form: ReportFormat = "html") -> Writ
     return Written((out, *figures), report.drawn.problems)
 
 
-def _write_figures(drawn: Drawn, folder: Path) -> list[Path]:
+def _write_figures(drawn: DrawnFigures, folder: Path) -> list[Path]:
     written = []
     for family in drawn.families:
         for plate in family.plates:

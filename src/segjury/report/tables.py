@@ -9,7 +9,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from segjury.analysis import Placing, sureness
+from segjury.analysis import RankedTable, certainty
 from segjury.analysis.columns import Column, column, columns
 from segjury.analysis.ranking import Leaderboard, over_cases
 from segjury.protocols.ranking import Aggregate, in_words
@@ -38,7 +38,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class LeaderboardRow:
     """A method's line in a leaderboard."""
 
     method: str
@@ -64,7 +64,7 @@ class Board:
     sure: tuple[str, ...]
     columns: tuple[Column, ...]
     groups: tuple[tuple[Column, int], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LeaderboardRow, ...]
     compared_with: str = ""
 
     @property
@@ -80,7 +80,7 @@ class Board:
 
 def board(
     scores: pd.DataFrame,
-    placing: Placing,
+    placing: RankedTable,
     *,
     caption: str,
     part: str,
@@ -94,7 +94,7 @@ def board(
     groups = tuple(
         (run[0], len(run)) for run in (list(r) for _, r in groupby(shown, lambda c: c.metric))
     )
-    sure = sureness(placing)
+    sure = certainty(placing)
     return Board(
         caption=caption,
         reading=results.reading,
@@ -116,13 +116,13 @@ def _row(
     shown: Sequence[Column],
     against: Leaderboard | None,
     sure: tuple[str, ...],
-) -> Row:
+) -> LeaderboardRow:
     position = float(results.position[method])
     mean, spread = float(results.mean_rank[method]), float(results.sd_rank[method])
     before = None
     if against is not None and method in against.position.index:
         before = float(against.position[method])
-    return Row(
+    return LeaderboardRow(
         method=method,
         position=write_rank(position),
         mean_rank=write_number(mean, 2),
@@ -172,18 +172,18 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TableComparison:
     """A method's places under every reading, the first one being compared with."""
 
     method: str
     places: tuple[Place, ...]
 
 
-def comparison(boards: Sequence[Leaderboard]) -> tuple[Comparison, ...]:
+def comparison(boards: Sequence[Leaderboard]) -> tuple[TableComparison, ...]:
     """Positions under each reading, methods in the order of the first."""
     first = boards[0]
     return tuple(
-        Comparison(str(method), tuple(_place(board, first, str(method)) for board in boards))
+        TableComparison(str(method), tuple(_place(board, first, str(method)) for board in boards))
         for method in first.position.index
     )
 

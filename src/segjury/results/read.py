@@ -23,7 +23,7 @@ from segjury.results.forms import (
     with_our_names,
 )
 from segjury.runtime.tables import numbers, read_cells, write_csv
-from segjury.runtime.writing import whole
+from segjury.runtime.writing import whole_file
 
 __all__ = [
     "BIN_COLUMNS",
@@ -60,7 +60,7 @@ CEILING = "ceiling.csv"
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
     """Write `scores.csv` and `scores.parquet`, each whole or not at all."""
     write_csv(scores, folder / "scores.csv")
-    with whole(folder / "scores.parquet") as partial:
+    with whole_file(folder / "scores.parquet") as partial:
         scores.to_parquet(partial, index=False)
 
 
@@ -170,8 +170,8 @@ def read_ceiling(path: Path, folder: Path | None = None) -> pd.DataFrame | None:
     if folder is not None:
         file = folder / CEILING if folder.is_dir() else folder
         if not file.is_file():
-            todo = f"Give the folder of segjury raters; of one rater it has no {CEILING}"
-            raise MissingInputError(f"there is no {file}", todo)
+            fix = f"Give the folder of segjury raters; of one rater it has no {CEILING}"
+            raise MissingInputError(f"there is no {file}", fix)
         return read_scores(file)
     beside = path if path.is_dir() else path.parent
     found = (file for file in (beside / "raters" / CEILING, beside / CEILING) if file.is_file())

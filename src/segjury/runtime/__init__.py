@@ -9,11 +9,11 @@ from contextlib import closing
 from typing import TypeVar
 
 from segjury.errors import InputError
-from segjury.runtime.engine import Ended, Engine
+from segjury.runtime.engine import Engine, WorkerDied
 from segjury.runtime.processes import Processes
 from segjury.runtime.resources import default_jobs
 
-__all__ = ["Ended", "Engine", "Processes", "ahead", "default_jobs", "engine_for", "run"]
+__all__ = ["Engine", "Processes", "WorkerDied", "default_jobs", "engine_for", "prefetch", "run"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,17 +24,17 @@ def engine_for(
     scheduler: str | None = None,
     *,
     bytes_each: float = 0,
-    tell: Callable[[str], None] = lambda _text: None,
+    on_note: Callable[[str], None] = lambda _text: None,
 ) -> Engine:
     """Processes of this machine that need `bytes_each`, or the workers of a Dask scheduler.
 
-    `tell` is called with what is good to know while it runs.
+    `on_note` is called with what is good to know while it runs.
     """
     if scheduler is None:
         return Processes(jobs, bytes_each)
     from segjury.runtime.cluster import Cluster
 
-    return Cluster(scheduler, tell)
+    return Cluster(scheduler, on_note)
 
 
 def run(
@@ -48,18 +48,18 @@ def run(
     engine = Processes(jobs)
     with closing(engine.outcomes(work, tasks)) as outcomes:
         for task, found in outcomes:
-            if isinstance(found, Ended):
+            if isinstance(found, WorkerDied):
                 again.append(task)
             else:
                 yield task, found
-    with closing(engine.alone().outcomes(work, again)) as outcomes:
+    with closing(engine.isolated().outcomes(work, again)) as outcomes:
         for task, found in outcomes:
-            if isinstance(found, Ended):
+            if isinstance(found, WorkerDied):
                 raise InputError(found.reason, "Run the same command again, with fewer --jobs")
             yield task, found
 
 
-def ahead(
+def prefetch(
     work: Callable[[Task], Result], items: Iterable[Task], *, depth: int, threads: int = 2
 ) -> Iterator[Future[Result]]:
     """Yield the work on each item in order, with up to `depth` items begun ahead of it.

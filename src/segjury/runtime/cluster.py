@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from segjury.errors import InputError, PassingError
-from segjury.runtime.engine import Ended
+from segjury.runtime.engine import WorkerDied
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -32,20 +32,20 @@ class Cluster:
     """
 
     address: str
-    tell: Callable[[str], None] = lambda _text: None
+    on_note: Callable[[str], None] = lambda _text: None
 
     @property
     def name(self) -> str:
         """What it is, for the record of a run."""
         return f"dask {self.address}"
 
-    def alone(self) -> Self:
+    def isolated(self) -> Self:
         """The same: Dask keeps tasks apart by itself."""
         return self
 
     def outcomes(
         self, work: Callable[[Task], Result], tasks: Sequence[Task]
-    ) -> Generator[tuple[Task, Result | Ended], None, None]:
+    ) -> Generator[tuple[Task, Result | WorkerDied], None, None]:
         """Each task with its result as soon as it is done, in any order.
 
         Where this ends early, tasks that wait are dropped; a worker finishes the one it is at.
@@ -62,9 +62,9 @@ class Cluster:
             task_of = dict(zip(futures, tasks, strict=True))
             for future in as_completed(futures):
                 try:
-                    found: Result | Ended = future.result()
+                    found: Result | WorkerDied = future.result()
                 except KilledWorker:
-                    found = Ended()
+                    found = WorkerDied()
                 except (FutureCancelledError, OSError) as error:
                     if future.status != "cancelled":
                         raise
@@ -101,7 +101,9 @@ class Cluster:
         try:
             client.wait_for_workers(1, timeout=LONG_WITHOUT_WORKERS_S)
         except TimeoutError:
-            self.tell(f"the Dask scheduler at {self.address} has no workers yet; waiting for some")
+            self.on_note(
+                f"the Dask scheduler at {self.address} has no workers yet; waiting for some"
+            )
 
 
 def _await_file(path: Path) -> None:

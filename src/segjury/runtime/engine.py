@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Ended:
+class WorkerDied:
     """Instead of a result: the process that worked on the task was ended from outside."""
 
     reason: str = "the process that worked on it was ended from outside, perhaps for want of memory"
@@ -27,13 +27,13 @@ class Engine(Protocol):
 
     def outcomes(
         self, work: Callable[[Task], Result], tasks: Sequence[Task]
-    ) -> Generator[tuple[Task, Result | Ended], None, None]:
+    ) -> Generator[tuple[Task, Result | WorkerDied], None, None]:
         """Each task with its result as soon as it is done, in any order.
 
         An exception of `work` is raised here. Closing the generator ends what still runs.
         """
         ...
 
-    def alone(self) -> Self:
+    def isolated(self) -> Self:
         """The same for tasks that may have ended a process: each apart from the others."""
         ...

@@ -13,7 +13,7 @@ LOCK = "run.lock"  # stays in the folder: removing it would let two runs in
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Hold a folder of results for this process; refused while another one holds it.
 
     The system takes the claim back from a process that ends, however it ends. What such a

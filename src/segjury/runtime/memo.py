@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 R = TypeVar("R")
 
 
-class Kept:
+class Memo:
     """What has been computed so far, by a key that says what it is."""
 
     def __init__(self) -> None:

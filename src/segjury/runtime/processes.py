@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Literal, Self, TypeVar
 
 from segjury.errors import InputError, PassingError
-from segjury.runtime.engine import Ended
+from segjury.runtime.engine import WorkerDied
 from segjury.runtime.resources import free_memory
 
 Task = TypeVar("Task")
@@ -30,34 +30,34 @@ SPAWN = multiprocessing.get_context("spawn")  # not forked, so that processes st
 
 @dataclass(frozen=True)
 class Processes:
-    """`jobs` processes; with one, everything runs in this process unless it is `isolated`.
+    """`jobs` processes; with one, everything runs in this process unless `apart`.
 
     A process is started beside others only while `bytes_each` of memory are free.
     """
 
     jobs: int
     bytes_each: float = 0
-    isolated: bool = False
+    apart: bool = False
 
     @property
     def name(self) -> str:
         """What it is, for the record of a run."""
         return "processes" if self.jobs > 1 else "serial"
 
-    def alone(self) -> Self:
+    def isolated(self) -> Self:
         """One process beside this one."""
-        return replace(self, jobs=1, isolated=True)
+        return replace(self, jobs=1, apart=True)
 
     def outcomes(
         self, work: Callable[[Task], Result], tasks: Sequence[Task]
-    ) -> Generator[tuple[Task, Result | Ended], None, None]:
+    ) -> Generator[tuple[Task, Result | WorkerDied], None, None]:
         """Each task with its result as soon as it is done, in any order.
 
         When a process of the standard pool dies, the whole pool is lost, and nobody knows whose
         task it was. Here each process has one task at a time and a pipe of its own, so that a
         death costs that task only.
         """
-        if not self.isolated and (self.jobs == 1 or len(tasks) <= 1):
+        if not self.apart and (self.jobs == 1 or len(tasks) <= 1):
             for task in tasks:
                 yield task, work(task)
             return
@@ -130,7 +130,7 @@ class _Worker:
             word, found = self.pipe.recv()
         except (EOFError, OSError):
             self.kill()
-            return "ended", Ended()
+            return "ended", WorkerDied()
         self.is_ready = True
         return word, found
 

@@ -17,7 +17,7 @@ import pyarrow.parquet  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from segjury.errors import InputError, MissingInputError
-from segjury.runtime.writing import whole
+from segjury.runtime.writing import whole_file
 
 MOST_COLUMNS = 10_000
 LONGEST_ROW_BYTES = 1 << 24
@@ -28,7 +28,7 @@ _END = "\x03"  # the control character for the end of a text
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, whole or not at all."""
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         table.to_csv(partial, index=False, lineterminator="\n", quoting=quoting(table))
 
 

@@ -14,7 +14,7 @@ PARTIAL = ".partial-"  # how the name of a file begins that is not yet whole
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def whole_file(path: Path) -> Iterator[Path]:
     """A place to write to; what is there at the end becomes `path`, or nothing does.
 
     The content is on the disk before the name is, so that not even a power cut leaves half a
@@ -48,12 +48,12 @@ def _sync_folder(folder: Path) -> None:
 
 def write_text(text: str, path: Path) -> None:
     """A text file that ends with one newline."""
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         partial.write_text(f"{text.rstrip()}\n", "utf-8")
 
 
 @contextmanager
-def all_together(folder: Path, last: str) -> Iterator[Path]:
+def whole_files(folder: Path, last: str) -> Iterator[Path]:
     """A place to write several files to; at the end they go to `folder`, or none does.
 
     The file called `last` is removed first and comes last, so that it never stands beside files

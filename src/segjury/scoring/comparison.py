@@ -22,7 +22,7 @@ from segjury.metrics.geometry.thinning import Thinning, thin_voxels
 from segjury.metrics.metric import Reading
 from segjury.metrics.moments import Moments
 from segjury.metrics.topology import BettiNumbers, betti_from_voxels
-from segjury.runtime.memo import Kept
+from segjury.runtime.memo import Memo
 
 
 class Comparison:
@@ -37,7 +37,7 @@ class Comparison:
         self.reference = reference
         self.prediction = prediction
         self._lowest_threshold = lowest_threshold
-        self._kept = Kept()
+        self._kept = Memo()
 
     # ---- counts ----------------------------------------------------------------------------
 

@@ -16,11 +16,11 @@ from segjury import runtime
 from segjury.benchmark.case import PredictedCase, ReferenceCase
 from segjury.benchmark.folders import (
     digest,
-    leaves,
+    escapes,
+    file_stats,
     prediction_inputs,
     prediction_layout,
     reference_inputs,
-    stamps,
 )
 from segjury.benchmark.loading import load_prediction, load_reference, read_ahead
 from segjury.errors import InputError, MissingInputError, PassingError
@@ -32,7 +32,7 @@ from segjury.scoring.score import (
     MAY_PASS,
     REFERENCE,
     Scored,
-    blameless,
+    internal_problem,
     metric_readings,
     penalty_rows,
     score,
@@ -73,20 +73,20 @@ def evaluate_case(task: CaseTask) -> CaseScores:
         results = tuple(_evaluate_methods(task, task.methods))
         return CaseScores(results, 0, time.perf_counter() - clock)
     store = Store(task.store, (*task.readings, _links(task)))
-    seen = {method: stamps(_inputs(task, method)) for method in task.methods}
+    seen = {method: file_stats(_inputs(task, method)) for method in task.methods}
     marks = fingerprints(task)
     found = {method: store.load(task.case, method, marks[method]) for method in task.methods}
     absent = [method for method in task.methods if found[method] is None]
     for result in _evaluate_methods(task, absent):
         found[result.method] = result
-        same_files = stamps(_inputs(task, result.method)) == seen[result.method]
+        same_files = file_stats(_inputs(task, result.method)) == seen[result.method]
         if same_files and not result.problem.startswith(MAY_PASS):
             store.save(result, marks[result.method])
     results = tuple(result for result in found.values() if result is not None)
     return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
 
 
-def ended_result(task: CaseTask, method: str, ended: runtime.Ended) -> Result:
+def ended_result(task: CaseTask, method: str, ended: runtime.WorkerDied) -> Result:
     """A method whose scoring ended the process twice: failed, without a value or a penalty."""
     problem = (
         f"{ENDED}: {ended.reason}, twice. Run the same command again, with more memory for each."
@@ -119,7 +119,7 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
         facts = reference.facts()
     except Exception as error:  # a fault of ours must not stop the other cases
         known = isinstance(error, InputError) and not isinstance(error, PassingError)
-        fault = f"{REFERENCE}: {error}" if known else blameless(error)
+        fault = f"{REFERENCE}: {error}" if known else internal_problem(error)
         rows = _unscored(task, fault).rows
         for method in methods:
             yield Result(method, task.case, rows, problem=fault)
@@ -133,13 +133,13 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
         )
 
     depth = read_ahead(task.protocol, task.predictions, methods, task.case, reference.grid)
-    loading = runtime.ahead(load, methods, depth=depth)
+    loading = runtime.prefetch(load, methods, depth=depth)
     for method, loaded in zip(methods, loading, strict=True):
         try:
             reference.prepare(metrics)  # while the first predictions are read
             found, problem = _judged(task, reference, loaded)
         except Exception as error:  # nor the other methods, nor punish this one
-            problem = blameless(error)
+            problem = internal_problem(error)
             found = _unscored(task, problem)
         yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
 
@@ -179,7 +179,7 @@ def fingerprints(task: CaseTask) -> dict[str, str]:
     for method in task.methods:
         folder = task.predictions / method
         paths = prediction_inputs(task.protocol, folder, task.case)
-        outside = [path.name for path in (folder, *paths) if leaves(path, folder)]
+        outside = [path.name for path in (folder, *paths) if escapes(path, folder)]
         layout = prediction_layout(folder, task.case)
         marks[method] = "\0".join([*how, reference, layout, digest(paths), *outside])
     return marks

@@ -32,8 +32,8 @@ from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
 from segjury.scoring.one_case import CaseTask
 from segjury.scoring.scheduling import Progress, score_cases
-from segjury.scoring.score import no_gain_by_absence
-from segjury.scoring.store import Result, marked
+from segjury.scoring.score import cap_missing
+from segjury.scoring.store import Result, write_marker
 from segjury.scoring.tables import Evaluation, left_out, tabulate, write
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ def run(
     efficiency: Path | None = None,
     follow_links: bool = False,
     progress: Callable[[Progress], None] = lambda _done: None,
-    tell: Callable[[str], None] = lambda _text: None,
+    on_note: Callable[[str], None] = lambda _text: None,
 ) -> Evaluation:
     """Score every method on every case; see `evaluate`.
 
     With a `store`, finished results are kept there and taken from it in the next run. `progress`
-    is called after each case, `tell` with what is good to know meanwhile. Without a number of
+    is called after each case, `on_note` with what is good to know meanwhile. Without a number of
     `jobs`, cores and memory decide.
     """
     form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
@@ -112,7 +112,7 @@ def run(
     begun, clock = datetime.now(UTC), time.perf_counter()
     bytes_each = _bytes_of_a_process(form, reference, cases)
     workers = runtime.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
-    engine = runtime.engine_for(workers, scheduler, bytes_each=bytes_each, tell=tell)
+    engine = runtime.engine_for(workers, scheduler, bytes_each=bytes_each, on_note=on_note)
     every = CaseTask(
         form,
         tuple(readings),
@@ -121,7 +121,7 @@ def run(
         case="",
         methods=tuple(chosen),
         store=store.resolve() if store else None,
-        mark=marked(store) if store and scheduler else "",
+        mark=write_marker(store) if store and scheduler else "",
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
     )
@@ -138,7 +138,7 @@ def run(
         "started": begun.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
     }
-    results = with_efficiency(form, no_gain_by_absence(form, results), readings, costs)
+    results = with_efficiency(form, cap_missing(form, results), readings, costs)
     return tabulate(form, results, known, about, costs.warnings)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from segjury.runtime import Ended, Engine
+from segjury.runtime import Engine, WorkerDied
 from segjury.scoring.one_case import CaseScores, CaseTask, ended_result, evaluate_case
 
 
@@ -34,13 +34,13 @@ def score_cases(
     done, again = 0, []
     with closing(engine.outcomes(evaluate_case, tasks)) as outcomes:
         for task, found in outcomes:
-            if isinstance(found, Ended):
+            if isinstance(found, WorkerDied):
                 again.append(task)
                 continue
             done += 1
             yield found, _told(task, found, done, len(tasks))
     for task in again:
-        found = _method_by_method(engine.alone(), task)
+        found = _method_by_method(engine.isolated(), task)
         done += 1
         yield found, _told(task, found, done, len(tasks))
 
@@ -51,7 +51,7 @@ def _method_by_method(engine: Engine, task: CaseTask) -> CaseScores:
     with closing(engine.outcomes(evaluate_case, apart)) as outcomes:
         for each, found in outcomes:
             (method,) = each.methods
-            if isinstance(found, Ended):
+            if isinstance(found, WorkerDied):
                 results[method] = ended_result(each, method, found)
             else:
                 (results[method],) = found.results

@@ -10,7 +10,7 @@ import numpy as np
 
 from segjury.benchmark.case import PredictedCase, ReferenceCase
 from segjury.errors import PassingError
-from segjury.images.labels import Marks
+from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics import READINGS, Reading
 from segjury.metrics.calibration import RaterHits
@@ -151,12 +151,12 @@ def _empty_scores(
     """What a prediction without any voxel scores."""
     zeros = np.zeros(reference.grid.shape, np.float32, "F")
     maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
-    nothing = PredictedCase(Marks((np.zeros(0, np.int64), np.zeros(0, np.uint8))), maps)
+    nothing = PredictedCase(SparseLabels((np.zeros(0, np.int64), np.zeros(0, np.uint8))), maps)
     rows = score(reference, nothing, protocol, readings).rows
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 
 
-def no_gain_by_absence(protocol: Protocol, results: Sequence[Result]) -> list[Result]:
+def cap_missing(protocol: Protocol, results: Sequence[Result]) -> list[Result]:
     """Let no prediction that is missing or to blame do better than the worst one scored.
 
     For metrics without a worst value, whose cost is only the image's diagonal.
@@ -180,7 +180,7 @@ def no_gain_by_absence(protocol: Protocol, results: Sequence[Result]) -> list[Re
     ]
 
 
-def blameless(error: Exception) -> str:
+def internal_problem(error: Exception) -> str:
     """What to say of an error that nobody's files are to blame for."""
     if isinstance(error, PassingError):
         return f"{ENDED}: {error}"

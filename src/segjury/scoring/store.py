@@ -117,7 +117,7 @@ class Store:
         return self._folder / f"{name[:24]}.json"
 
 
-def marked(folder: Path) -> str:
+def write_marker(folder: Path) -> str:
     """Put a file into the folder of a run by which workers elsewhere know it; its name."""
     mark = f"{PARTIAL}{secrets.token_hex(8)}"  # the next run removes it
     (folder / mark).touch()

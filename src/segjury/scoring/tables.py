@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from segjury.protocols import Protocol
-from segjury.rounding import settled
-from segjury.runtime.writing import all_together, write_text
+from segjury.rounding import rounded
+from segjury.runtime.writing import whole_files, write_text
 from segjury.scoring.score import MAY_PASS, REFERENCE
 from segjury.scoring.store import Result
 
@@ -145,7 +145,7 @@ def _cohorts(protocol: Protocol, facts: Mapping[str, float]) -> list[str]:
     return [
         c.name
         for c in protocol.cohorts
-        if settled(np.array(facts.get(c.measure, math.inf))) <= c.at_most
+        if rounded(np.array(facts.get(c.measure, math.inf))) <= c.at_most
     ]
 
 
@@ -174,7 +174,7 @@ def write(evaluation: Evaluation, out: Path) -> None:
     run = evaluation.run
     folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
     content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    with all_together(out, last="run.json") as new:
+    with whole_files(out, last="run.json") as new:
         write_scores(evaluation.scores, new)
         write_csv(evaluation.details, new / "details.csv")
         write_csv(evaluation.calibration, new / "calibration.csv")

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from segjury.arrays import Floats, Ints
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 MOST_FOR_KEMENY = 10  # methods; the search takes 2^methods steps
 SLACK = 1e-9  # of the largest weight: disagreements are sums of weights
@@ -16,38 +16,38 @@ ConsensusMethod = Literal["kemeny", "borda"]
 
 
 @dataclass(frozen=True)
-class Consensus:
+class ConsensusRanking:
     """A consensus ranking: `order` holds method indices, best first.
 
-    `disagreements` counts the (weighted) pairs that the rankings order the other way. `settled`
+    `disagreements` counts the (weighted) pairs that the rankings order the other way. `only_one`
     is whether no other order has as few (Kemeny), or as low a mean rank (Borda).
     """
 
     method: ConsensusMethod
     order: tuple[int, ...]
     disagreements: float
-    settled: bool
+    only_one: bool
 
 
-def consensus(rankings: Floats, weights: Floats | None = None) -> Consensus:
+def consensus(rankings: Floats, weights: Floats | None = None) -> ConsensusRanking:
     """The consensus of rankings (rankings, methods), 1 for the best: Kemeny, or Borda for many."""
     small = rankings.shape[1] <= MOST_FOR_KEMENY
     return kemeny(rankings, weights) if small else borda(rankings, weights)
 
 
-def borda(rankings: Floats, weights: Floats | None = None) -> Consensus:
+def borda(rankings: Floats, weights: Floats | None = None) -> ConsensusRanking:
     """Order by mean rank; of equal ones the first given comes first."""
-    mean = settled(np.average(rankings, axis=0, weights=weights))
+    mean = rounded(np.average(rankings, axis=0, weights=weights))
     order = np.argsort(mean, kind="stable")
-    return Consensus(
+    return ConsensusRanking(
         "borda",
         tuple(map(int, order)),
         _disagreements(preferences(rankings, weights), order),
-        settled=len(set(mean.tolist())) == len(mean),
+        only_one=len(set(mean.tolist())) == len(mean),
     )
 
 
-def kemeny(rankings: Floats, weights: Floats | None = None) -> Consensus:
+def kemeny(rankings: Floats, weights: Floats | None = None) -> ConsensusRanking:
     """The order with the fewest disagreements with the rankings, over all pairs of methods.
 
     A tie in a ranking disagrees with neither order. Found exactly, over all subsets of methods
@@ -76,7 +76,7 @@ def kemeny(rankings: Floats, weights: Floats | None = None) -> Consensus:
         first = int(free[np.argmax(totals <= least[placed] + slack)])
         order.append(int(start[first]))
         placed |= 1 << first
-    return Consensus("kemeny", tuple(order), float(least[0]), settled=bool(ways[0] == 1))
+    return ConsensusRanking("kemeny", tuple(order), float(least[0]), only_one=bool(ways[0] == 1))
 
 
 def _totals(placed: int, free: Ints, everybody: int, cost: Floats, least: Floats) -> Floats:
@@ -87,7 +87,7 @@ def _totals(placed: int, free: Ints, everybody: int, cost: Floats, least: Floats
 
 def preferences(rankings: Floats, weights: Floats | None = None) -> Floats:
     """Weight of the rankings that place i before j, (methods, methods)."""
-    before = settled(rankings)[:, :, None] < settled(rankings)[:, None, :]
+    before = rounded(rankings)[:, :, None] < rounded(rankings)[:, None, :]
     shares = np.ones(len(rankings)) if weights is None else np.asarray(weights, np.float64)
     return np.asarray(np.einsum("r,rij->ij", shares, before.astype(np.float64)))
 
@@ -103,7 +103,7 @@ def kendall_tau(first: Floats, second: Floats) -> Floats:
     """
     n = np.asarray(first).shape[-1]
     i, j = np.triu_indices(n, 1)
-    one, two = (np.sign(a[..., i] - a[..., j]) for a in (settled(first), settled(second)))
+    one, two = (np.sign(a[..., i] - a[..., j]) for a in (rounded(first), rounded(second)))
     untied = np.sqrt(np.abs(one).sum(axis=-1) * np.abs(two).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((one * two).sum(axis=-1) / untied)

@@ -12,7 +12,7 @@ from segjury.analysis.ranking.schemes import standings
 from segjury.arrays import Floats
 from segjury.errors import InputError
 from segjury.protocols.ranking import Ranking
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def board(scores: Panel, ranking: Ranking) -> Leaderboard:
         for array in (found.values, found.ranks)
     )
     mean_rank = pd.Series(found.mean_rank[0], index=values.index)
-    order = values.index[np.argsort(settled(found.mean_rank[0]), kind="stable")]
+    order = values.index[np.argsort(rounded(found.mean_rank[0]), kind="stable")]
     return Leaderboard(
         reading=scores.reading,
         values=values.loc[order],

@@ -14,7 +14,7 @@ from segjury.analysis.statistics.tests import holm
 from segjury.analysis.statistics.wilcoxon import Method, signed_rank_tests
 from segjury.arrays import Bools, Floats
 from segjury.protocols.ranking import Aggregate, Ranking, Ties
-from segjury.rounding import settled, settled_pairs
+from segjury.rounding import rounded, rounded_pairs
 
 CELLS_AT_ONCE = 20_000_000  # of resamples x cases x methods, so that memory stays below 1 GB
 
@@ -64,7 +64,7 @@ def standings(panel: Panel, ranking: Ranking, counts: Floats | None = None) -> S
             ranks[:, k] = ranked(wins, higher=True, ties=ranking.ties)
     if ranking.scheme in ("mean-of-metric-ranks", "aggregate-then-rank"):
         oriented = np.where(panel.higher[:, None], values, -values)
-        ranks = ranked(settled(oriented, digits=ranking.digits), higher=True, ties=ranking.ties)
+        ranks = ranked(rounded(oriented, digits=ranking.digits), higher=True, ties=ranking.ties)
     cases_drawn = counts @ panel.defined.T
     weights = np.array([ranking.weights.get(metric, 1.0) for metric in panel.metrics])
     by_case = ranking.scheme == "rank-then-aggregate"
@@ -84,13 +84,13 @@ def ranked(values: Floats, *, higher: bool, ties: Ties) -> Floats:
 
 def places(mean_rank: Floats) -> Floats:
     """Places along the last axis; equal mean ranks share the best of their places."""
-    return ranked(settled(mean_rank), higher=False, ties="min")
+    return ranked(rounded(mean_rank), higher=False, ties="min")
 
 
 def case_ranks(scores: Floats, lost: Bools, higher: bool, ranking: Ranking) -> Floats:
     """Ranks on each case, (cases, methods); a lost prediction has the last and moves nobody."""
     last = -np.inf if higher else np.inf
-    there = np.where(lost, last, settled(scores, digits=ranking.digits))
+    there = np.where(lost, last, rounded(scores, digits=ranking.digits))
     return np.where(lost, scores.shape[-1], ranked(there, higher=higher, ties=ranking.ties))
 
 
@@ -146,7 +146,7 @@ def _wins(scores: Floats, counts: Floats, *, higher: bool, alpha: float) -> Floa
     n = scores.shape[1]
     first, second = np.triu_indices(n, 1)
     columns = np.ascontiguousarray(scores.T if higher else -scores.T)
-    differences = settled_pairs(columns, first, second)
+    differences = rounded_pairs(columns, first, second)
     wins = np.zeros((len(counts), n))
     for sample, drawn in enumerate(counts.astype(int)):
         if not drawn.any():

@@ -14,7 +14,7 @@ from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS, known_metric
 from segjury.metrics.metric import Direction
 from segjury.results.read import group_columns
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 CONDITION = re.compile(r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>|=)(?P<limit>[^<>=]+)")
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
@@ -91,7 +91,7 @@ def _compared(
     if sign == "=":
         return values.astype(str), limit
     try:
-        return pd.Series(settled(values.to_numpy(np.float64)), values.index), float(limit)
+        return pd.Series(rounded(values.to_numpy(np.float64)), values.index), float(limit)
     except ValueError:
         raise InputError(
             f"the cohort '{cohort}' compares what are not numbers", "Use = for words"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.arrays import Floats
-from segjury.rounding import settled, settled_differences
+from segjury.rounding import rounded, rounded_differences
 
 Scale = Literal["difference", "percent", "ratio"]
 
@@ -126,11 +126,11 @@ def _points(a: Floats, b: Floats, scale: Scale) -> tuple[Floats, Floats]:
     if scale == "ratio":
         positive = (a > 0) & (b > 0)
         a, b = np.where(positive, a, np.nan), np.where(positive, b, np.nan)
-        return (np.log(a) + np.log(b)) / 2, np.log(settled(a / b))
-    sizes, differences = (a + b) / 2, settled_differences(a, b)
+        return (np.log(a) + np.log(b)) / 2, np.log(rounded(a / b))
+    sizes, differences = (a + b) / 2, rounded_differences(a, b)
     if scale == "percent":
         share = np.divide(differences, sizes, out=np.full_like(sizes, np.nan), where=sizes > 0)
-        differences = settled(100 * share)
+        differences = rounded(100 * share)
     return sizes, differences
 
 
@@ -149,7 +149,7 @@ def _mean_and_sd(differences: Floats) -> tuple[float, float]:
 
 
 def _dependence(sizes: Floats, differences: Floats) -> SizeDependence:
-    sizes = settled(sizes)
+    sizes = rounded(sizes)
     if sizes.size < 3 or not (np.ptp(sizes) > 0 and np.ptp(differences) > 0):
         return SizeDependence(math.nan, math.nan, math.nan, math.nan)
     from scipy import stats

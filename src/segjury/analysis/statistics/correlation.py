@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Floats, Ints
-from segjury.rounding import SAME, settled
+from segjury.rounding import SAME, rounded
 
 Kind = Literal["pearson", "spearman", "kendall"]
 Within = Literal["none", "method"]
@@ -101,7 +101,7 @@ def clustered(matrix: Floats) -> Clusters:
         raise ValueError("matrix is not symmetric, expected correlations of all pairs")
     if len(matrix) < 2:
         return Clusters(np.arange(len(matrix)), np.zeros((0, 4)))
-    distance = np.where(np.isnan(matrix), 1.0, settled(1.0 - matrix))
+    distance = np.where(np.isnan(matrix), 1.0, rounded(1.0 - matrix))
     np.fill_diagonal(distance, 0.0)
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import squareform
@@ -122,8 +122,8 @@ def groups(linkage: Floats, threshold: float) -> Ints:
     from scipy.cluster import hierarchy
 
     heights = linkage.copy()
-    heights[:, 2] = settled(linkage[:, 2])
-    labels = hierarchy.fcluster(heights, float(settled(np.array(threshold))), "distance")
+    heights[:, 2] = rounded(linkage[:, 2])
+    labels = hierarchy.fcluster(heights, float(rounded(np.array(threshold))), "distance")
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[inverse], dtype=np.int64)
 
@@ -137,7 +137,7 @@ def _oriented(values: Floats, higher: Bools) -> Floats:
         raise ValueError(f"higher has shape {higher.shape}, expected one per metric of values")
     if np.isinf(values).any():
         raise ValueError("values has infinite scores, expected finite ones or NaN")
-    return np.where(higher, 1.0, -1.0) * settled(values)
+    return np.where(higher, 1.0, -1.0) * rounded(values)
 
 
 def _strata(rows: int, within: Within, method: Ints | None) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 
 from segjury.arrays import Bools, Floats, Ints
 from segjury.errors import InputError
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 Side = Literal["below", "above"]
 
@@ -100,7 +100,7 @@ class FailureTable:
 
 def failures(values: Floats, rule: FailureRule) -> Bools:
     """Where scores fail a rule. A score at the limit does not fail, nor does NaN."""
-    scores, limit = settled(values), settled(np.array(rule.limit))
+    scores, limit = rounded(values), rounded(np.array(rule.limit))
     return np.asarray(scores < limit if rule.side == "below" else scores > limit)
 
 

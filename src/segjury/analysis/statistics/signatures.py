@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segjury.arrays import Bools, Floats, Ints
-from segjury.rounding import SAME, settled
+from segjury.rounding import SAME, rounded
 
 SEVERAL = 2
 
@@ -76,7 +76,7 @@ def hard_cases(signatures: Floats, *, threshold: float = -1.0, share: float = 0.
         raise ValueError(f"share is {share}, expected more than 0 and at most 1")
     by_method = _mean(signatures, 0)
     mean = _mean(by_method, 1)
-    hard = settled(by_method) <= settled(np.array(threshold))
+    hard = rounded(by_method) <= rounded(np.array(threshold))
     scored, number = np.count_nonzero(~np.isnan(by_method), axis=1), np.count_nonzero(hard, axis=1)
     return HardCases(
         by_method=by_method,
@@ -85,7 +85,7 @@ def hard_cases(signatures: Floats, *, threshold: float = -1.0, share: float = 0.
         scored=scored,
         number=number,
         several=(number >= SEVERAL) & (number / np.maximum(scored, 1) >= share),
-        order=np.argsort(settled(mean), kind="stable"),
+        order=np.argsort(rounded(mean), kind="stable"),
     )
 
 

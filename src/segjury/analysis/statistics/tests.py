@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from segjury.analysis.statistics.wilcoxon import Alternative, check_alternative, doubled_ranks
 from segjury.arrays import Floats, Ints
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _table(values: ArrayLike, *, cases: int, methods: int) -> Floats:
     missing = int(np.isnan(table).sum())
     if missing:
         raise ValueError(f"values must be complete, but {missing} of {table.size} are NaN")
-    return settled(table)
+    return rounded(table)
 
 
 def _rank_deviations(values: ArrayLike) -> Ints:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.arrays import Floats, Ints
-from segjury.rounding import settled_pairs
+from segjury.rounding import rounded_pairs
 
 Alternative = Literal["two-sided", "greater", "less"]
 Method = Literal["auto", "exact", "asymptotic"]
@@ -39,7 +39,7 @@ def wilcoxon(
     `exact` compares W⁺ with all 2ⁿ ways to give the ranks a sign, also where ranks are tied;
     `asymptotic` takes `(W⁺ - W⁻) / √(Σ r²)` as standard normal, without continuity correction;
     `auto` is exact up to 50 differences that are not 0. Differences of scores should come from
-    `settled_differences`, so that equal steps are tied. Source: Wilcoxon 1945; Pratt and Gibbons
+    `rounded_differences`, so that equal steps are tied. Source: Wilcoxon 1945; Pratt and Gibbons
     1981 for ties.
     """
     return signed_rank_tests(differences, alternative=alternative, method=method).p
@@ -84,7 +84,7 @@ def wilcoxon_pairs(
     pairs = np.stack(np.triu_indices(len(columns), 1), axis=1)
     for part in _parts(len(pairs), len(table)):
         i, j = pairs[part].T
-        differences = settled_pairs(columns, i, j)
+        differences = rounded_pairs(columns, i, j)
         p[i, j] = p[j, i] = wilcoxon(differences, alternative=alternative, method=method)
         if alternative != "two-sided":
             p[j, i] = wilcoxon(-differences, alternative=alternative, method=method)

@@ -24,7 +24,7 @@ from segjury.benchmark.check.folders import (
 from segjury.benchmark.check.prediction import CheckedPrediction, check_prediction
 from segjury.benchmark.check.problem import Problem, placed
 from segjury.benchmark.check.reference import CheckedReference, ReferenceFacts, check_reference
-from segjury.benchmark.folders import chosen_methods, folder_names, leaves, refuse_wrong_folders
+from segjury.benchmark.folders import chosen_methods, escapes, folder_names, refuse_wrong_folders
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
 from segjury.images import candidates, read_grid
@@ -114,7 +114,7 @@ def check(
     below = {
         method: list(files_below(predictions / method))
         for method in chosen
-        if predictions and (follow_links or not leaves(predictions / method, predictions / method))
+        if predictions and (follow_links or not escapes(predictions / method, predictions / method))
     }
     pictures = _case_images(protocol, images) if images else {}
     cases = _cases(reference, pictures, below, problems)
@@ -191,8 +191,8 @@ def _cases(
         return sorted(pictures)
     cases = sorted({case for listed in below.values() for case in predicted_cases(listed)})
     if not cases:
-        todo = "Expected <method>/<case>/ with a mask, or <method>/<case>.nii.gz"
-        raise InputError("no method has a prediction", todo)
+        fix = "Expected <method>/<case>/ with a mask, or <method>/<case>.nii.gz"
+        raise InputError("no method has a prediction", fix)
     return cases
 
 

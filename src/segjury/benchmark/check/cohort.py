@@ -30,8 +30,8 @@ def compare_references(
     if form.consensus is not None and any(f.has_consensus for f in facts.values()):
         for case in [case for case, fact in facts.items() if not fact.has_consensus]:
             message = f"{form.consensus} is missing, which other cases have"
-            todo = "It is computed for this case alone: give it for all or for none"
-            yield warning("partial-consensus", message, todo, case=case, file=form.consensus)
+            fix = "It is computed for this case alone: give it for all or for none"
+            yield warning("partial-consensus", message, fix, case=case, file=form.consensus)
 
 
 def _copied_cases(facts: Mapping[str, ReferenceFacts]) -> Iterator[Problem]:
@@ -66,18 +66,18 @@ def _odd_volumes(facts: Mapping[str, ReferenceFacts], label: str) -> Iterator[Pr
     for case, volume in volumes.items():
         if not median / MOST_TIMES_MEDIAN <= volume <= median * MOST_TIMES_MEDIAN:
             message = f"{label} has {volume:.3g} cm3, the median over the cases is {median:.3g} cm3"
-            todo = "Check that the spacing in its header is in mm"
-            yield warning("odd-volume", message, todo, case=case)
+            fix = "Check that the spacing in its header is in mm"
+            yield warning("odd-volume", message, fix, case=case)
 
 
 def _without_image(stem: str, facts: Mapping[str, ReferenceFacts]) -> Iterator[Problem]:
     lacking = [case for case, fact in facts.items() if not fact.has_image]
-    todo = "Pictures of cases need it"
+    fix = "Pictures of cases need it"
     if len(lacking) == len(facts):
-        yield warning("missing-image", f"no case has the image {stem}", todo, file=stem)
+        yield warning("missing-image", f"no case has the image {stem}", fix, file=stem)
         return
     for case in lacking:
-        yield warning("missing-image", f"{stem} is missing", todo, case=case, file=stem)
+        yield warning("missing-image", f"{stem} is missing", fix, case=case, file=stem)
 
 
 Predictions = Mapping[str, Mapping[str, CheckedPrediction]]  # by method, then by case
@@ -99,8 +99,8 @@ def _repeated(method: str, cases: Mapping[str, CheckedPrediction]) -> Iterator[P
     for case, found in cases.items():
         if found.digest and (same := first.setdefault(found.digest, case)) != case:
             message = f"is the same as the prediction of case {same}"
-            todo = "Check whether a file was copied"
-            yield warning("repeated-prediction", message, todo, case=case, method=method)
+            fix = "Check whether a file was copied"
+            yield warning("repeated-prediction", message, fix, case=case, method=method)
 
 
 def _apart(method: str, cases: Mapping[str, CheckedPrediction]) -> Iterator[Problem]:
@@ -108,8 +108,8 @@ def _apart(method: str, cases: Mapping[str, CheckedPrediction]) -> Iterator[Prob
     apart = [case for case, meets in known.items() if not meets]
     if apart and 2 * len(apart) >= len(known):
         message = f"shares no voxel with any rater in {len(apart)} of {len(known)} cases: "
-        todo = "Check that its masks are not shifted, nor of other cases"
-        yield warning("no-overlap", message + shortened(apart), todo, method=method)
+        fix = "Check that its masks are not shifted, nor of other cases"
+        yield warning("no-overlap", message + shortened(apart), fix, method=method)
 
 
 def _same(predictions: Predictions) -> Iterator[Problem]:
@@ -125,5 +125,5 @@ def _same(predictions: Predictions) -> Iterator[Problem]:
     for (method, same), cases_of_pair in pairs.items():
         count = f"{len(cases_of_pair)} of {len(predictions[method])} cases"
         message = f"is the same as method {same} in {count}: {shortened(cases_of_pair)}"
-        todo = "Check whether it was submitted twice"
-        yield warning("same-prediction", message, todo, method=method)
+        fix = "Check whether it was submitted twice"
+        yield warning("same-prediction", message, fix, method=method)

@@ -52,8 +52,8 @@ def check_consensus(
         problems.append(warning("consensus-apart", message, "Check its case", file=stem))
     if differing:
         message = f"{stem} is not the STAPLE of the raters: Dice of {shortened(differing)}"
-        todo = "Scores use the file: leave it out to have it computed"
-        problems.append(warning("consensus-differs", message, todo, file=stem))
+        fix = "Scores use the file: leave it out to have it computed"
+        problems.append(warning("consensus-differs", message, fix, file=stem))
     return problems
 
 

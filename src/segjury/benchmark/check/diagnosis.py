@@ -34,16 +34,16 @@ def failed(
 ) -> Problem:
     """A file that cannot be used: the words of scoring, then what may be behind it."""
     hint = more or _hint(_said(error, file))
-    todo = ". ".join(text.rstrip(".") for text in (error.todo, hint) if text)
+    fix = ". ".join(text.rstrip(".") for text in (error.fix, hint) if text)
     kind = kind or error_kind(error, file)
-    return Problem(severity, kind, None, None, file, error.what, todo)
+    return Problem(severity, kind, None, None, file, error.what, fix)
 
 
 def error_kind(error: InputError, file: str | None) -> str:
     """The kind of a failed search or reading."""
     if isinstance(error, MissingInputError):
         return "missing-prediction" if error.what == "no prediction" else "missing-file"
-    if error.todo == "Keep one of them":
+    if error.fix == "Keep one of them":
         return "two-files"
     return words_kind(_said(error, file)) or "unreadable-file"
 

@@ -93,14 +93,14 @@ def check_method_folder(
     problems = []
     for case in sorted(named.keys() - known):
         like = [name for name in cases if appearance(name) == appearance(case)]
-        todo = f"Is it {like[0]}?" if like else ""
+        fix = f"Is it {like[0]}?" if like else ""
         message = f"{case} is no case of the reference"
-        problems.append(warning("unknown-case", message, todo, method=method, file=case))
+        problems.append(warning("unknown-case", message, fix, method=method, file=case))
     for case in sorted(known & named.keys()):
         if len(named[case]) > 1:
             message = "is there as a folder and as nnU-Net's files, and the folder is read"
-            todo = "Keep one of them"
-            problems.append(warning("both-layouts", message, todo, case=case, method=method))
+            fix = "Keep one of them"
+            problems.append(warning("both-layouts", message, fix, case=case, method=method))
     return problems + _unread(found, is_read, method=method)
 
 
@@ -126,9 +126,9 @@ def predicted_cases(found: Iterable[Found]) -> dict[str, set[str]]:
 
 def check_names(names: Collection[str], of: str) -> list[Problem]:
     """Names of cases or methods that look alike, or that a spreadsheet would compute."""
-    todo = "Check that each is one of its own"
+    fix = "Check that each is one of its own"
     alike = [
-        warning(f"look-alike-{of}", f"{', '.join(same)} look alike", todo)
+        warning(f"look-alike-{of}", f"{', '.join(same)} look alike", fix)
         for same in groups_alike(names)
     ]
     formulas = [name for name in names if is_formula(name)]

@@ -47,8 +47,8 @@ def check_map(
     """What is odd about a map that scoring takes, given the voxels of its label in the mask."""
     problems = []
     if facts.only_0_and_1:
-        todo = "Calibration is scored: store the probabilities, not the mask"
-        problems.append(warning("map-is-a-mask", f"{name} holds only 0 and 1", todo, file=name))
+        fix = "Calibration is scored: store the probabilities, not the mask"
+        problems.append(warning("map-is-a-mask", f"{name} holds only 0 and 1", fix, file=name))
     if mask is not None:
         problems += _contradiction(name, volume, facts, mask)
     return problems
@@ -68,8 +68,8 @@ def _contradiction(
         return []
     share = 100 * (either - both) / either
     message = f"{name} > 0.5 and the mask differ in {share:.0f} % of their {either} voxels"
-    todo = "Check that both are of the same case and label"
-    return [warning("map-contradicts-mask", message, todo, file=name)]
+    fix = "Check that both are of the same case and label"
+    return [warning("map-contradicts-mask", message, fix, file=name)]
 
 
 class MapSums:
@@ -100,5 +100,5 @@ class MapSums:
         message = (
             f"the probabilities of the labels add up to {most:.2f}, more than 1 in {over} voxels"
         )
-        todo = "Give a softmax over the labels and the background"
-        return [warning("sum-over-one", message, todo)]
+        fix = "Give a softmax over the labels and the background"
+        return [warning("sum-over-one", message, fix)]

@@ -14,7 +14,7 @@ from segjury.benchmark.check.diagnosis import failed
 from segjury.benchmark.check.maps import MapSums, check_map, map_facts
 from segjury.benchmark.check.masks import geometry, mask_digest
 from segjury.benchmark.check.problem import Problem, warning
-from segjury.benchmark.folders import leaves, link_refused, prediction_files
+from segjury.benchmark.folders import escapes, link_refused, prediction_files
 from segjury.benchmark.loading import numbered, read_predicted_mask, read_probability_map
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
@@ -47,7 +47,7 @@ def check_prediction(
 ) -> CheckedPrediction:
     """Look at every file of a prediction; without a grid, at how its files fit each other."""
     problems: list[Problem] = []
-    if not follow_links and leaves(method_folder, method_folder):
+    if not follow_links and escapes(method_folder, method_folder):
         return CheckedPrediction([_linked(method_folder)])
     mask_path, map_paths = _found(protocol, method_folder, case, problems)
     if not follow_links:
@@ -101,7 +101,7 @@ def _without_links(
     """The files but those that links lead out to; these go to the problems, each once."""
     refused = set()
     for path in dict.fromkeys([*([mask] if mask else []), *maps.values()]):
-        if leaves(path, method_folder):
+        if escapes(path, method_folder):
             problems.append(_linked(path))
             refused.add(path)
     kept = {name: path for name, path in maps.items() if path not in refused}
@@ -162,7 +162,7 @@ def _of_mask(error: InputError) -> InputError:
     """The words for a map that is compared with the mask, there being no reference."""
     return type(error)(
         error.what.replace("the reference has", "the mask has"),
-        error.todo.replace("the reference grid", "the grid of the mask"),
+        error.fix.replace("the reference grid", "the grid of the mask"),
     )
 
 

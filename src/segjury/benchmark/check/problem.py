@@ -22,7 +22,7 @@ class Problem:
     method: str | None
     file: str | None
     message: str
-    todo: str
+    fix: str
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -36,8 +36,8 @@ class Problem:
         return ", ".join(named) or self.file or "benchmark"
 
     def __str__(self) -> str:
-        said = str(InputError(self.message, self.todo))
-        if self.severity == "warning" and not self.todo:
+        said = str(InputError(self.message, self.fix))
+        if self.severity == "warning" and not self.fix:
             said = self.message
         return one_line(f"{self.severity}: {self.where}: {said}")
 
@@ -49,14 +49,14 @@ class Problem:
 def warning(
     kind: str,
     message: str,
-    todo: str = "",
+    fix: str = "",
     *,
     case: str | None = None,
     method: str | None = None,
     file: str | None = None,
 ) -> Problem:
     """Something that does not keep a case from being scored."""
-    return Problem("warning", kind, case, method, file, message, todo)
+    return Problem("warning", kind, case, method, file, message, fix)
 
 
 def placed(

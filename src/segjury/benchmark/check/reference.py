@@ -105,8 +105,8 @@ def _odd_spacing(grid: Grid, stem: str) -> list[Problem]:
     if usual.all() and spacing.max() <= MOST_ANISOTROPY * spacing.min():
         return []
     shown = " x ".join(f"{length:g}" for length in grid.spacing_mm)
-    todo = "Check the header, which should be in mm"
-    return [warning("odd-spacing", f"{stem} has voxels of {shown} mm", todo, file=stem)]
+    fix = "Check the header, which should be in mm"
+    return [warning("odd-spacing", f"{stem} has voxels of {shown} mm", fix, file=stem)]
 
 
 def _absent(stem: str, mask: LabelMap, labels: Mapping[str, int]) -> list[Problem]:
@@ -136,8 +136,8 @@ def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
             same = first.setdefault(mask_digest(mask.voxels, mask.labels), stem)
             if same != stem:
                 message = f"{stem} marks the same voxels as {same}"
-                todo = "Check whether a file was copied"
-                problems.append(warning("copied-rater", message, todo, file=stem))
+                fix = "Check whether a file was copied"
+                problems.append(warning("copied-rater", message, fix, file=stem))
     return problems
 
 

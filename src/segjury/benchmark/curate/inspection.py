@@ -24,10 +24,10 @@ from segjury.benchmark.curate.rules import (
 from segjury.consensus import pack_marks
 from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Grid, grid_differences
-from segjury.images.labels import LabelMap, Marks
+from segjury.images.labels import LabelMap, SparseLabels
 from segjury.metrics.overlap import mean_pairwise_dsc
 from segjury.protocols import Protocol
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 MISSING, UNREADABLE, SHAPE = "missing-file", "unreadable-file", "corrupt-geometry"
 Number = float | int | None
@@ -259,7 +259,7 @@ def _agreement(rule: Agreement, case: CaseFiles) -> Iterator[Exclusion]:
     of_labels = []
     for label in rule.labels or case.protocol.label_names:
         drawn = (case.voxels(mask, (label,)) for mask in masks)
-        marks = (Marks((voxels, np.ones(voxels.size, np.uint8))) for voxels in drawn)
+        marks = (SparseLabels((voxels, np.ones(voxels.size, np.uint8))) for voxels in drawn)
         patterns = pack_marks(marks, case.grid.shape, n_raters=len(masks))
         of_labels.append(mean_pairwise_dsc(patterns.counts, patterns.marked()))
     dsc, limit = float(np.mean(of_labels)), rule.min_mean_pairwise_dsc
@@ -287,7 +287,7 @@ def _missing_file(rule: MissingFile, case: CaseFiles) -> Iterator[Exclusion]:
 
 def _same(value: float) -> float:
     """Without the last digits, which depend on the order of sums."""
-    return float(settled(np.array(value)))
+    return float(rounded(np.array(value)))
 
 
 CHECKS: dict[type[Any], Callable[[Any, CaseFiles], Iterator[Exclusion]]] = {

@@ -11,7 +11,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Property
 from segjury.protocols import Protocol
-from segjury.protocols.options import Part
+from segjury.protocols.options import ProtocolPart
 from segjury.protocols.protocol import Stem
 from segjury.protocols.toml_file import Form, toml_text
 
@@ -24,7 +24,7 @@ Labels = Annotated[
 ]
 
 
-class EmptyRater(Part):
+class EmptyRater(ProtocolPart):
     """Too few raters mark anything."""
 
     kind: Literal["empty-rater"]
@@ -34,7 +34,7 @@ class EmptyRater(Part):
     )
 
 
-class TouchesBorder(Part):
+class TouchesBorder(ProtocolPart):
     """A mask reaches the border of the image."""
 
     kind: Literal["touches-border"]
@@ -50,7 +50,7 @@ class TouchesBorder(Part):
     )
 
 
-class CorruptGeometry(Part):
+class CorruptGeometry(ProtocolPart):
     """The files of a case do not lie on one sound grid."""
 
     kind: Literal["corrupt-geometry"]
@@ -67,7 +67,7 @@ class CorruptGeometry(Part):
     max_spacing_mm: PositiveFloat = Field(default=50.0, description="largest spacing")
 
 
-class VolumeLimits(Part):
+class VolumeLimits(ProtocolPart):
     """The volume is out of bounds."""
 
     kind: Literal["volume"]
@@ -85,7 +85,7 @@ class VolumeLimits(Part):
         return self
 
 
-class Agreement(Part):
+class Agreement(ProtocolPart):
     """The raters agree too little."""
 
     kind: Literal["agreement"]
@@ -95,7 +95,7 @@ class Agreement(Part):
     )
 
 
-class MissingStructure(Part):
+class MissingStructure(ProtocolPart):
     """A structure such as a vessel is not there."""
 
     kind: Literal["missing-structure"]
@@ -105,7 +105,7 @@ class MissingStructure(Part):
     min_voxels: PositiveInt = Field(default=1, description="fewest voxels of each")
 
 
-class MissingFile(Part):
+class MissingFile(ProtocolPart):
     """A file beyond those that the protocol needs is not there."""
 
     kind: Literal["missing-file"]
@@ -124,12 +124,12 @@ AnyRule = (
     | MissingFile
 )
 Rule = Annotated[AnyRule, Field(discriminator="kind")]
-KINDS: dict[str, type[Part]] = {
+KINDS: dict[str, type[ProtocolPart]] = {
     get_args(rule.model_fields["kind"].annotation)[0]: rule for rule in get_args(AnyRule)
 }
 
 
-class RuleFile(Part):
+class RuleFile(ProtocolPart):
     """A file of rules."""
 
     rules: tuple[Rule, ...] = Field(min_length=1, description="what leaves a case out")

@@ -29,7 +29,7 @@ _SHARED, _OWN, _LEVEL, _MISSED = range(4)  # independent streams of a rater
 
 
 @dataclass(frozen=True)
-class Panel:
+class RaterPanel:
     """Simulated raters: style and skill of each, and what all have in common.
 
     `skill` is the size of a rater's own errors relative to the others', `rho` that of the errors
@@ -52,7 +52,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Part:
+class MaskPart:
     """A label, the box in which raters may draw it, and its signed distance there."""
 
     label: int
@@ -74,7 +74,7 @@ class Sketch:
     step_mm: float
 
 
-def part_of(mask: LabelMap, label: int, *, disagreement: float, bias_mm: float) -> Part:
+def part_of(mask: LabelMap, label: int, *, disagreement: float, bias_mm: float) -> MaskPart:
     """A label where it may be drawn: its box, and a margin that grows with the disagreement."""
     voxels = mask.where(label)
     tight = bounding_box(voxels, mask.grid.shape)
@@ -84,7 +84,7 @@ def part_of(mask: LabelMap, label: int, *, disagreement: float, bias_mm: float) 
     margin = min(2.5 * disagreement, 1.5) * radius + max(bias_mm, 0.0)
     box = _grown(tight, margin, mask.grid)
     phi = _phi_mm(mask.crop(label, box), relative(grow(tight, 1, mask.grid.shape), box), mask.grid)
-    return Part(label, box, subgrid(mask.grid, box), phi, radius)
+    return MaskPart(label, box, subgrid(mask.grid, box), phi, radius)
 
 
 def relative(box: Box, to: Box) -> Box:
@@ -135,7 +135,7 @@ def _distance_mm(mask: Mask, grid: Grid) -> Field:
     return np.asarray(sitk.GetArrayFromImage(distance).T, np.float32)
 
 
-def sketch(part: Part, panel: Panel, rater: int) -> Sketch:
+def sketch(part: MaskPart, panel: RaterPanel, rater: int) -> Sketch:
     """What a rater makes of a label; the same whatever others there are."""
 
     def rng(stream: int, of: int) -> np.random.Generator:
@@ -161,7 +161,7 @@ def sketch(part: Part, panel: Panel, rater: int) -> Sketch:
     )
 
 
-def usual_grain_mm(part: Part) -> float:
+def usual_grain_mm(part: MaskPart) -> float:
     """Errors alike over the width of the label, but over two voxels at least."""
     return max(USUAL_GRAIN * part.radius_mm, smallest_grain_mm(part.grid))
 

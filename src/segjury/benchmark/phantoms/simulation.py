@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Box, coordinates, flat, nonzero_spans
 from segjury.benchmark.phantoms.mask_raters import (
-    Panel,
-    Part,
+    MaskPart,
+    RaterPanel,
     Sketch,
     drawn_mm,
     part_of,
@@ -47,8 +47,8 @@ MOST_RATERS = 100
 class Simulation:
     """What simulated raters drew, in a box outside which there is nothing."""
 
-    panel: Panel
-    parts: tuple[Part, ...]
+    panel: RaterPanel
+    parts: tuple[MaskPart, ...]
     grid: Grid
     box: Box
     patterns: SeenPatterns  # of the raters, and last the mask itself
@@ -74,7 +74,7 @@ class Simulation:
 
 def simulate(
     mask: LabelMap,
-    panel: Panel,
+    panel: RaterPanel,
     *,
     disagreement: float,
     progress: Callable[[float], None] = lambda _share: None,
@@ -147,7 +147,11 @@ def amplitude_mm(sketches: Sequence[Sketch], agreement: float, *, radius_mm: flo
 
 
 def _draw(
-    mask: LabelMap, parts: Sequence[Part], panel: Panel, amplitudes: Sequence[float], box: Box
+    mask: LabelMap,
+    parts: Sequence[MaskPart],
+    panel: RaterPanel,
+    amplitudes: Sequence[float],
+    box: Box,
 ) -> SeenPatterns:
     """The patterns of what the raters draw, and last of the mask, in the box."""
 
@@ -160,7 +164,7 @@ def _draw(
 
 
 def _drawing(
-    parts: Sequence[Part], panel: Panel, rater: int, amplitudes: Sequence[float], box: Box
+    parts: Sequence[MaskPart], panel: RaterPanel, rater: int, amplitudes: Sequence[float], box: Box
 ) -> NDArray[np.uint8]:
     labels = np.zeros(_shape(box), np.uint8, order="F")
     depth = np.zeros(labels.shape, np.float32, order="F")
@@ -202,7 +206,7 @@ def _shape(box: Box) -> tuple[int, int, int]:
 # ---- checks and files ----------------------------------------------------------------------
 
 
-def _check(mask: LabelMap, panel: Panel, disagreement: float) -> None:
+def _check(mask: LabelMap, panel: RaterPanel, disagreement: float) -> None:
     if not mask.voxels.size:
         raise InputError("the mask is empty", "Give one with something to draw")
     if mask.voxels.size == math.prod(mask.grid.shape) and len(np.unique(mask.labels)) == 1:
@@ -221,7 +225,7 @@ def _check(mask: LabelMap, panel: Panel, disagreement: float) -> None:
         )
 
 
-def _check_grain(parts: Sequence[Part], panel: Panel) -> None:
+def _check_grain(parts: Sequence[MaskPart], panel: RaterPanel) -> None:
     least = max(smallest_grain_mm(part.grid) for part in parts)
     if panel.grain_mm is not None and not least <= panel.grain_mm < math.inf:
         raise InputError(
@@ -233,7 +237,7 @@ def _check_grain(parts: Sequence[Part], panel: Panel) -> None:
 def write_raters(
     path: Path,
     out: Path,
-    panel: Panel,
+    panel: RaterPanel,
     *,
     disagreement: float,
     progress: Callable[[float], None] = lambda _share: None,
@@ -246,7 +250,7 @@ def write_raters(
     try:
         made = simulate(mask, panel, disagreement=disagreement, progress=progress)
     except InputError as error:
-        raise InputError(f"{path.name}: {error.what}", error.todo) from None
+        raise InputError(f"{path.name}: {error.what}", error.fix) from None
     for rater in range(panel.size):
         write_volume(out / f"annotation_{rater + 1}.nii.gz", made.image(rater))
     about = {"mask": path.name, "disagreement": disagreement, **asdict(panel)}

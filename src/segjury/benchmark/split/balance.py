@@ -15,13 +15,13 @@ from segjury.benchmark.split.differences import (
 )
 from segjury.benchmark.split.search import Task
 from segjury.benchmark.split.variables import Variable
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 MEASURES = ("imbalance", "total_variation", "standardised_difference")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Balance:
     """Three measures of each variable, (variables, measures), beside those of random splits."""
 
     values: Floats
@@ -43,13 +43,13 @@ def measures(task: Task, parts: Ints) -> Floats:
         shares = level_shares(variable, of_cases, task.sizes)
         found[:, v, 1] = total_variation(shares, variable.shares) @ weights
         found[:, v, 2] = largest_difference(variable, of_cases, task.sizes, shares)
-    return settled(found)
+    return rounded(found)
 
 
-def compare(values: Floats, random: Floats) -> Comparison:
+def compare(values: Floats, random: Floats) -> Balance:
     """The measures of one split beside those of many random ones."""
     worse = np.asarray((random > values).mean(axis=0))
-    return Comparison(values, np.median(random, axis=0), 100 * worse)
+    return Balance(values, np.median(random, axis=0), 100 * worse)
 
 
 def level_shares(variable: Variable, parts: Ints, sizes: tuple[int, ...]) -> Floats:

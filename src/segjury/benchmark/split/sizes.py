@@ -20,16 +20,16 @@ def part_sizes(given: str, cases: int, *, rest: bool = False) -> list[int]:
     Percentages of the cases are rounded by largest remainder, so that they add up.
     """
     texts = [text.strip() for text in given.split(",")]
-    todo = "Give whole numbers above 0, as 40,5,64, or percentages, as 60%,40%"
+    fix = "Give whole numbers above 0, as 40,5,64, or percentages, as 60%,40%"
     try:
         if all(text.endswith("%") for text in texts):
             sizes = _from_percentages([Fraction(text[:-1]) for text in texts], cases)
         else:
             sizes = [int(text) for text in texts]
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"--sizes is '{given}'", todo) from None
+        raise InputError(f"--sizes is '{given}'", fix) from None
     if min(sizes) < 1:
-        raise InputError(f"--sizes is '{given}', which leaves a part empty", todo)
+        raise InputError(f"--sizes is '{given}', which leaves a part empty", fix)
     left = cases - sum(sizes)
     if left < 0 or (left > 0 and not rest):
         more = ", or name a part for the others with --rest NAME" if left > 0 else ""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from segjury.arrays import Floats, Ints
-from segjury.benchmark.split.balance import MEASURES, Comparison, compare, measures
+from segjury.benchmark.split.balance import MEASURES, Balance, compare, measures
 from segjury.benchmark.split.search import Task, improve
 from segjury.benchmark.split.sizes import composition, random_parts
 from segjury.benchmark.split.variables import Variable, variables_of
@@ -28,7 +28,7 @@ class Split:
     names: tuple[str, ...]
     task: Task
     parts: Ints  # of each case, in the order of the table
-    comparison: Comparison
+    comparison: Balance
     notes: tuple[str, ...]
 
     @property
@@ -130,7 +130,7 @@ def _groups(rows: pd.DataFrame, case: str, group: str) -> Ints:
     return np.unique(cells.to_numpy(str), return_inverse=True)[1]
 
 
-def _search(task: Task, rng: np.random.Generator) -> tuple[Ints, Comparison]:
+def _search(task: Task, rng: np.random.Generator) -> tuple[Ints, Balance]:
     """The best split found, and how it compares.
 
     The best of 1000 random splits are improved. What counts is first that no variable is worse
@@ -197,7 +197,7 @@ def _doubts(variables: Sequence[Variable]) -> list[str]:
     ]
 
 
-def _shortfalls(task: Task, comparison: Comparison, group: str | None) -> list[str]:
+def _shortfalls(task: Task, comparison: Balance, group: str | None) -> list[str]:
     """What is worse than the median random split, and why that may be."""
     why = f" (groups of {group} leave too few choices)" if group else ""
     return [

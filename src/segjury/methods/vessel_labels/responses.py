@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from segjury.arrays import Box, Ints, Shape, flat
 from segjury.methods.vessel_labels.frangi import Filter, ridges
 from segjury.methods.vessel_labels.settings import Setting
-from segjury.runtime import ahead
+from segjury.runtime import prefetch
 
 STEPS = 65535  # of a response of 1
 TILE_VOXELS = 128  # side of a tile
@@ -77,7 +77,7 @@ def responses(
     boxes = tiles(shape, tile)
     work = partial(_of_tile, image, kind=kind, settings=settings)
     parts = []
-    for done in ahead(work, boxes, depth=jobs, threads=jobs):
+    for done in prefetch(work, boxes, depth=jobs, threads=jobs):
         parts.append(done.result())
         if progress is not None:
             progress(len(parts), len(boxes))

@@ -16,7 +16,7 @@ from segjury.arrays import Floats
 from segjury.consensus.agreement import alpha_of_ratings
 from segjury.errors import InputError
 from segjury.raters.ratings.table import COLUMNS, MOST_NAMED, TARGET, check_questions
-from segjury.rounding import settled
+from segjury.rounding import rounded
 
 GapPolicy = Literal["error", "exclude"]
 
@@ -46,7 +46,7 @@ class RatedMethod:
     @property
     def iqr(self) -> float:
         """The interquartile range."""
-        return float(settled(np.array(self.q3 - self.q1)))
+        return float(rounded(np.array(self.q3 - self.q1)))
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _agreement(table: pd.DataFrame, question: str, part: tuple[str, str] | None)
         highest=float(values.max()),
         icc=icc(values),
         alpha=alpha_of_ratings(values.T, scale="ordinal"),
-        means=dict(zip(raters, settled(values.mean(axis=0)).tolist(), strict=True)),
+        means=dict(zip(raters, rounded(values.mean(axis=0)).tolist(), strict=True)),
         pairs=tuple(
             _pair(raters[a], raters[b], values[:, a], values[:, b])
             for a, b in combinations(range(len(raters)), 2)
@@ -225,12 +225,12 @@ def _pair(first: str, second: str, a: Floats, b: Floats) -> RaterPair:
 
 def _methods(names: pd.Index[Any], values: Floats) -> tuple[RatedMethod, ...]:
     """Methods, highest median first, then highest mean."""
-    means = settled(np.sort(values, axis=1).mean(axis=1))  # sorted: the order of raters is none
+    means = rounded(np.sort(values, axis=1).mean(axis=1))  # sorted: the order of raters is none
     found = []
     for name in names.unique():
         of_method = means[names == name]
-        q1, median, q3 = settled(np.quantile(of_method, [0.25, 0.5, 0.75])).tolist()
-        mean = float(settled(np.array(np.sort(of_method).mean())))
+        q1, median, q3 = rounded(np.quantile(of_method, [0.25, 0.5, 0.75])).tolist()
+        mean = float(rounded(np.array(np.sort(of_method).mean())))
         found.append(RatedMethod(str(name), len(of_method), median, q1, q3, mean))
     return tuple(sorted(found, key=lambda m: (-m.median, -m.mean, m.method)))
 

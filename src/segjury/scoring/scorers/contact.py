@@ -10,7 +10,7 @@ from segjury.metrics import invasion
 from segjury.metrics.metric import Reading
 from segjury.protocols import options as form
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, Part
+from segjury.scoring.scorers.measured import Component, Measured
 
 
 def score_vi(
@@ -39,11 +39,11 @@ def score_contact_angle(
 
 def _angle_parts(
     raters: NDArray[np.float64], predicted: NDArray[np.float64], thresholds: tuple[float, ...]
-) -> tuple[Part, ...]:
+) -> tuple[Component, ...]:
     """The angles behind a score: per array axis, where there are several, and mask."""
     items = [f"rater {k + 1}" for k in range(raters.shape[1])] + [f"p > {t:g}" for t in thresholds]
     return tuple(
-        Part(f"angle axis {axis}" if len(raters) > 1 else "angle", item, float(value))
+        Component(f"angle axis {axis}" if len(raters) > 1 else "angle", item, float(value))
         for axis, row in enumerate(np.concatenate([raters, predicted], axis=1))
         for item, value in zip(items, row, strict=True)
     )

@@ -11,7 +11,7 @@ from segjury.metrics.confusion import Confusion
 from segjury.metrics.metric import Reading
 from segjury.protocols import options as form
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, Part, measured_masks
+from segjury.scoring.scorers.measured import Component, Measured, measured_masks
 
 
 def score_dsc(comparison: Comparison, label: int, use: form.Dsc, reading: Reading) -> Measured:
@@ -34,10 +34,10 @@ def score_dice(comparison: Comparison, label: int, _use: form.Plain, _reading: R
     return measured_masks(value, counts.reference, counts.prediction, _voxels(counts))
 
 
-def _voxels(counts: Confusion) -> tuple[Part, ...]:
+def _voxels(counts: Confusion) -> tuple[Component, ...]:
     """The counts behind every measure of overlap."""
     found = {"common": counts.tp, "missed": counts.fn, "added": counts.fp}
-    return tuple(Part("voxels", item, float(count)) for item, count in found.items())
+    return tuple(Component("voxels", item, float(count)) for item, count in found.items())
 
 
 def table_scorer(

@@ -11,7 +11,7 @@ NO_LABEL = "the reference has no such class"
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """A number that a score was made from, such as one rater's ECE or one angle."""
 
     quantity: str
@@ -29,13 +29,18 @@ class Measured:
 
     value: float
     note: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Component, ...] = ()
     fault: bool = False
     calibration: RaterHits | None = None
 
 
 def measured_masks(
-    value: float, reference: int, prediction: int, parts: tuple[Part, ...] = (), *, of: str = ""
+    value: float,
+    reference: int,
+    prediction: int,
+    parts: tuple[Component, ...] = (),
+    *,
+    of: str = "",
 ) -> Measured:
     """A value of two masks of given sizes, or `of` something of them; why, where undefined."""
     if not math.isnan(value):

@@ -14,7 +14,7 @@ from segjury.metrics import agreement, calibration, overlap, volume
 from segjury.metrics.metric import Reading
 from segjury.protocols import options as form
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, Part
+from segjury.scoring.scorers.measured import Component, Measured
 
 
 def score_thr_dsc(
@@ -76,7 +76,7 @@ def _per_rater(
 ) -> Measured:
     counted = calibration.rater_hits(histogram, labels)
     errors = calibration.ece_from_hits(counted, reading=reading)
-    parts = tuple(Part("ece", f"rater {k + 1}", float(e)) for k, e in enumerate(errors))
+    parts = tuple(Component("ece", f"rater {k + 1}", float(e)) for k, e in enumerate(errors))
     return Measured(float(errors.mean()), parts=parts, calibration=counted)
 
 
@@ -86,6 +86,6 @@ def score_crps(comparison: Comparison, label: int, _use: form.Crps, reading: Rea
     predicted_mm3 = comparison.volume_mm3(label)
     value = volume.crps(volumes_cm3 * 1000, predicted_mm3, reading=reading) / 1000
     note = "the raters' volumes are all equal" if math.isnan(value) else ""
-    parts = [Part("volume_cm3", f"rater {k + 1}", float(v)) for k, v in enumerate(volumes_cm3)]
-    parts.append(Part("volume_cm3", "prediction", predicted_mm3 / 1000))
+    parts = [Component("volume_cm3", f"rater {k + 1}", float(v)) for k, v in enumerate(volumes_cm3)]
+    parts.append(Component("volume_cm3", "prediction", predicted_mm3 / 1000))
     return Measured(value, note, tuple(parts))

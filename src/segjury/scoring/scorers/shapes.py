@@ -11,13 +11,13 @@ from segjury.metrics.metric import Reading
 from segjury.metrics.moments import mahalanobis_from
 from segjury.protocols import options as form
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, Part, measured_masks
+from segjury.scoring.scorers.measured import Component, Measured, measured_masks
 
 LabelScorer = Callable[[Comparison, int, Any, Reading], Measured]
 
 
 def _of_masks(
-    value: float, comparison: Comparison, label: int, parts: tuple[Part, ...] = ()
+    value: float, comparison: Comparison, label: int, parts: tuple[Component, ...] = ()
 ) -> Measured:
     counts = comparison.confusion(label)
     return measured_masks(value, counts.reference, counts.prediction, parts)
@@ -67,7 +67,7 @@ def voxel_scorer(measure: Callable[[distances.VoxelDistances], float]) -> LabelS
     ) -> Measured:
         found = comparison.voxel_distances(label, use.unit)
         sums = {"missed": found.missed.total, "added": found.added.total}
-        parts = tuple(Part("sum of distances", item, total) for item, total in sums.items())
+        parts = tuple(Component("sum of distances", item, total) for item, total in sums.items())
         return _of_masks(measure(found), comparison, label, parts)
 
     return scorer
@@ -97,10 +97,14 @@ def score_cldice(
         *masks, reference_skeleton=ours, prediction_skeleton=theirs
     )
     parts = (
-        Part("centreline voxels", "reference", float(ours.size)),
-        Part("centreline voxels", "prediction", float(theirs.size)),
-        Part("centreline share in the other mask", "reference", topology.share(ours, masks[1])),
-        Part("centreline share in the other mask", "prediction", topology.share(theirs, masks[0])),
+        Component("centreline voxels", "reference", float(ours.size)),
+        Component("centreline voxels", "prediction", float(theirs.size)),
+        Component(
+            "centreline share in the other mask", "reference", topology.share(ours, masks[1])
+        ),
+        Component(
+            "centreline share in the other mask", "prediction", topology.share(theirs, masks[0])
+        ),
     )
     return measured_masks(value, ours.size, theirs.size, parts, of="centreline of the ")
 
@@ -111,7 +115,7 @@ def score_betti(
     """Difference in components, tunnels and cavities."""
     reference, prediction = comparison.reference.betti(label), comparison.betti(label)
     parts = [
-        Part(quantity, item, float(count))
+        Component(quantity, item, float(count))
         for item, numbers in (("reference", reference), ("prediction", prediction))
         for quantity, count in asdict(numbers).items()
     ]
@@ -131,8 +135,8 @@ def score_small_recall(
             topology.CALIBRES, found.recall, found.centreline_voxels, strict=True
         )
         for part in (
-            Part("centreline recall", calibre, recall),
-            Part("centreline voxels", calibre, float(length)),
+            Component("centreline recall", calibre, recall),
+            Component("centreline voxels", calibre, float(length)),
         )
     ]
     note = "" if found.centreline_voxels[0] else "the reference has no vessel 1-2 voxels wide"

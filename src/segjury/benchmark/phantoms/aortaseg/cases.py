@@ -15,7 +15,7 @@ import numpy as np
 
 from segjury.arrays import Shape
 from segjury.benchmark.phantoms.aortaseg.anatomy import OCCLUDABLE, Tree, make_tree
-from segjury.benchmark.phantoms.aortaseg.drawing import Drawn, Labels, draw, label_map
+from segjury.benchmark.phantoms.aortaseg.drawing import DrawnVessels, Labels, draw, label_map
 from segjury.benchmark.phantoms.aortaseg.image import Image, render
 from segjury.benchmark.phantoms.aortaseg.methods import (
     Character,
@@ -52,7 +52,7 @@ class AortaCase:
     grid: Grid
     plan: Plan
     tree: Tree
-    vessels: list[Drawn]
+    vessels: list[DrawnVessels]
     labels: Labels
 
 

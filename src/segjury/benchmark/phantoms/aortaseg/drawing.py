@@ -24,7 +24,7 @@ _PRECEDENCE_MM = {AORTA: 200.0, "Zone 10 R": 100.0, "Zone 10 L": 100.0}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnVessels:
     """A vessel on the voxels of a box: signed distance, positive inside.
 
     `along_mm` is the length along the centreline at which a voxel lies, -1 far outside; only the
@@ -37,7 +37,7 @@ class Drawn:
     along_mm: Field | None = None
 
 
-def draw(grid: Grid, tree: Tree) -> list[Drawn]:
+def draw(grid: Grid, tree: Tree) -> list[DrawnVessels]:
     """The aorta, then its branches, with their surroundings."""
     reach = max(3 * max(grid.spacing_mm), 6.0)  # a method may grow them by a voxel, and err
     aorta = _draw_course(grid, AORTA, tree.aorta, reach)
@@ -45,7 +45,7 @@ def draw(grid: Grid, tree: Tree) -> list[Drawn]:
     return [_with_length(grid, aorta, tree.aorta, reach), *branches]
 
 
-def label_map(grid: Grid, vessels: Sequence[Drawn], cuts_mm: Sequence[float]) -> Labels:
+def label_map(grid: Grid, vessels: Sequence[DrawnVessels], cuts_mm: Sequence[float]) -> Labels:
     """Each voxel's label: that of the vessel it lies deepest in, of the zone in the aorta."""
     region = _around(vessels)
     part = np.zeros([side.stop - side.start for side in region], np.uint8, order="F")
@@ -76,7 +76,7 @@ def positions_mm(grid: Grid, where: NDArray[np.bool_]) -> Points:
     return np.asarray(np.argwhere(where) * np.array(grid.spacing_mm) + grid.origin_mm)
 
 
-def _draw_course(grid: Grid, name: str, course: Course, reach_mm: float) -> Drawn:
+def _draw_course(grid: Grid, name: str, course: Course, reach_mm: float) -> DrawnVessels:
     margin = course.radii_mm.max() + reach_mm
     low, high = course.points_mm.min(axis=0), course.points_mm.max(axis=0)
     box = box_between(grid, low - margin, high + margin)
@@ -86,10 +86,10 @@ def _draw_course(grid: Grid, name: str, course: Course, reach_mm: float) -> Draw
     index = np.rint((axis - part.origin_mm) / part.spacing_mm).astype(int)
     x, y, z = index[((index >= 0) & (index < part.shape)).all(axis=1)].T
     depth[x, y, z] = np.maximum(depth[x, y, z], np.float32(_THINNEST_MM))
-    return Drawn(name, box, depth)
+    return DrawnVessels(name, box, depth)
 
 
-def _with_length(grid: Grid, aorta: Drawn, course: Course, reach_mm: float) -> Drawn:
+def _with_length(grid: Grid, aorta: DrawnVessels, course: Course, reach_mm: float) -> DrawnVessels:
     """The aorta with its voxels' lengths, cut off square at the root and at the bifurcation."""
     part = subgrid(grid, aorta.box)
     near = aorta.depth_mm > -reach_mm
@@ -105,7 +105,7 @@ def _with_length(grid: Grid, aorta: Drawn, course: Course, reach_mm: float) -> D
         depth[beyond] = np.minimum(depth[beyond], plane)
     cut = aorta.depth_mm.copy()
     cut[near] = depth
-    return Drawn(AORTA, aorta.box, cut, along)
+    return DrawnVessels(AORTA, aorta.box, cut, along)
 
 
 def _lengths(course: Course) -> Points:
@@ -114,7 +114,7 @@ def _lengths(course: Course) -> Points:
     return np.linspace(0, whole, int(np.ceil(whole / _AXIS_STEP_MM)) + 1)
 
 
-def _around(vessels: Sequence[Drawn]) -> Box:
+def _around(vessels: Sequence[DrawnVessels]) -> Box:
     x, y, z = (
         slice(
             min(vessel.box[axis].start for vessel in vessels),

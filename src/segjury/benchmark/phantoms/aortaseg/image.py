@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Triple
 from segjury.benchmark.phantoms.aortaseg.anatomy import T6_MM, Course, Flap, Tree
-from segjury.benchmark.phantoms.aortaseg.drawing import Drawn, positions_mm
+from segjury.benchmark.phantoms.aortaseg.drawing import DrawnVessels, positions_mm
 from segjury.benchmark.phantoms.fields import (
     Box,
     Field,
@@ -59,7 +59,7 @@ _SPINE: tuple[list[float], list[float]] = (
 def render(
     grid: Grid,
     tree: Tree,
-    vessels: Sequence[Drawn],
+    vessels: Sequence[DrawnVessels],
     rng: np.random.Generator,
     *,
     noise_hu: float = 16.0,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from segjury.benchmark.phantoms.aortaseg.anatomy import LABELS
-from segjury.benchmark.phantoms.aortaseg.drawing import Drawn, Labels, label_map
+from segjury.benchmark.phantoms.aortaseg.drawing import DrawnVessels, Labels, label_map
 from segjury.benchmark.phantoms.casting import cast_of
 from segjury.benchmark.phantoms.fields import smooth_noise, subgrid
 from segjury.images.grid import Grid
@@ -73,7 +73,7 @@ def line_up(count: int) -> list[Character]:
 
 def simulate_method(
     grid: Grid,
-    vessels: Sequence[Drawn],
+    vessels: Sequence[DrawnVessels],
     cuts_mm: Sequence[float],
     character: Character,
     rng: np.random.Generator,
@@ -102,7 +102,9 @@ def simulate_cost(
     return float(time_s), float(time_s * memory_gb)
 
 
-def _seen(grid: Grid, vessel: Drawn, character: Character, rng: np.random.Generator) -> Drawn:
+def _seen(
+    grid: Grid, vessel: DrawnVessels, character: Character, rng: np.random.Generator
+) -> DrawnVessels:
     noise = smooth_noise(subgrid(grid, vessel.box), _NOISE_LENGTH_MM, rng)
     grown = np.float32(character.grown_voxels * max(grid.spacing_mm))
     depth = vessel.depth_mm + np.float32(character.wall_mm) * noise + grown

@@ -88,7 +88,7 @@ class Patient:
 
 
 @dataclass(frozen=True)
-class Part:
+class OrganPart:
     """One organ, or one of the two kidneys, on a region of the grid."""
 
     name: PartName
@@ -102,7 +102,7 @@ class Part:
         return LABELS[self.name]
 
 
-def make_parts(grid: Grid, patient: Patient, rng: np.random.Generator) -> list[Part]:
+def make_parts(grid: Grid, patient: Patient, rng: np.random.Generator) -> list[OrganPart]:
     """The patient's organs on the grid, in the order of `LABELS`, with uneven surfaces."""
     parts = []
     for name in LABELS:
@@ -117,7 +117,7 @@ def make_parts(grid: Grid, patient: Patient, rng: np.random.Generator) -> list[P
         else:
             phi, waves = kidney_mm(part, patient.kidneys[name]), (0.9, 25.0)
         phi += np.float32(waves[0]) * smooth_noise(part, waves[1], rng)
-        parts.append(Part(name, box, part, phi))
+        parts.append(OrganPart(name, box, part, phi))
     return parts
 
 

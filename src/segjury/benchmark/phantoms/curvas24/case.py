@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.benchmark.phantoms.curvas24.anatomy import Part, PartName, Pathology, Patient
-from segjury.benchmark.phantoms.curvas24.raters import Drawn
+from segjury.benchmark.phantoms.curvas24.anatomy import OrganPart, PartName, Pathology, Patient
+from segjury.benchmark.phantoms.curvas24.raters import DrawnOrgan
 from segjury.benchmark.phantoms.fields import Box
 from segjury.images.grid import Grid
 
@@ -33,8 +33,8 @@ class OrganCase:
     grid: Grid
     plan: OrganPlan
     patient: Patient
-    parts: dict[PartName, Part]
-    drawn: dict[PartName, Drawn]
+    parts: dict[PartName, OrganPart]
+    drawn: dict[PartName, DrawnOrgan]
     image: NDArray[np.int16]
     draft: NDArray[np.uint8]
     annotations: list[NDArray[np.uint8]]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Triple
-from segjury.benchmark.phantoms.curvas24.anatomy import Kind, Part, Patient
+from segjury.benchmark.phantoms.curvas24.anatomy import Kind, OrganPart, Patient
 from segjury.benchmark.phantoms.fields import (
     Field,
     box_between,
@@ -41,7 +41,7 @@ _CORTEX_MM = 7.0
 def render_organs(
     grid: Grid,
     patient: Patient,
-    parts: list[Part],
+    parts: list[OrganPart],
     rng: np.random.Generator,
     *,
     noise_hu: float = 13.0,
@@ -68,7 +68,7 @@ def render_organs(
     return with_noise(image, noise_hu, rng)
 
 
-def _paint_part(image: Field, grid: Grid, part: Part, rng: np.random.Generator) -> None:
+def _paint_part(image: Field, grid: Grid, part: OrganPart, rng: np.random.Generator) -> None:
     texture = np.float32(4) * smooth_noise(part.grid, 6.0, rng)
     if part.name == "liver":
         hu = LIVER + texture

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.benchmark.phantoms.casting import cast_of
-from segjury.benchmark.phantoms.curvas24.anatomy import LABELS, ORGANS, Part, PartName
+from segjury.benchmark.phantoms.curvas24.anatomy import LABELS, ORGANS, OrganPart, PartName
 from segjury.benchmark.phantoms.curvas24.case import OrganCase
 from segjury.benchmark.phantoms.curvas24.raters import SCALE, count_finding, cut_tail
 from segjury.benchmark.phantoms.fields import Field, smooth_noise
@@ -109,7 +109,9 @@ def _lost(case: OrganCase, character: Character) -> PartName | None:
     return "left kidney" if "left kidney" in case.parts else "right kidney"
 
 
-def _seen(case: OrganCase, part: Part, character: Character, rng: np.random.Generator) -> Field:
+def _seen(
+    case: OrganCase, part: OrganPart, character: Character, rng: np.random.Generator
+) -> Field:
     """The signed distance that a method believes in."""
     seen = smooth_noise(part.grid, _ERROR_LENGTH_MM, rng)
     seen *= np.float32(SCALE[part.name] * character.error_mm)
@@ -123,7 +125,7 @@ def _seen(case: OrganCase, part: Part, character: Character, rng: np.random.Gene
     return seen
 
 
-def _speak(seen_mm: Field, part: Part, character: Character) -> Field:
+def _speak(seen_mm: Field, part: OrganPart, character: Character) -> Field:
     """The distance as the method's probability, 0 where that is negligible; overwrites it."""
     seen_mm /= np.float32(-SCALE[part.name] * character.softness_mm)
     np.clip(seen_mm, -80, 80, out=seen_mm)

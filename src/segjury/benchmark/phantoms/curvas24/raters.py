@@ -17,7 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segjury.benchmark.phantoms.curvas24.anatomy import REACH_MM, Finding, Part, Patient, finding_mm
+from segjury.benchmark.phantoms.curvas24.anatomy import (
+    REACH_MM,
+    Finding,
+    OrganPart,
+    Patient,
+    finding_mm,
+)
 from segjury.benchmark.phantoms.fields import (
     Field,
     axes_mm,
@@ -65,7 +71,7 @@ CORRECTORS = (
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnOrgan:
     """What came of one part: the draft, the raters' masks, and the mean of their distances."""
 
     draft: Mask
@@ -73,7 +79,7 @@ class Drawn:
     mean_mm: Field
 
 
-def draw_part(part: Part, patient: Patient, rng: np.random.Generator) -> Drawn:
+def draw_part(part: OrganPart, patient: Patient, rng: np.random.Generator) -> DrawnOrgan:
     """The draft of one part and what the raters made of it."""
     findings = patient.found(part.name)
     draft = _draft(part, patient, rng)
@@ -88,10 +94,10 @@ def draw_part(part: Part, patient: Patient, rng: np.random.Generator) -> Drawn:
         masks.append(without_specks(phi > 0))
         mean += phi / np.float32(len(CORRECTORS))
     _settle(draft, part, findings, kept)
-    return Drawn(without_specks(draft > 0), masks, mean)
+    return DrawnOrgan(without_specks(draft > 0), masks, mean)
 
 
-def _draft(part: Part, patient: Patient, rng: np.random.Generator) -> Field:
+def _draft(part: OrganPart, patient: Patient, rng: np.random.Generator) -> Field:
     """The automatic segmentation, findings aside."""
     wander = np.float32(_DRAFT_ERROR_MM * SCALE[part.name])
     draft = part.truth_mm + wander * smooth_noise(part.grid, _DRAFT_LENGTH_MM, rng)
@@ -106,7 +112,7 @@ def _draft(part: Part, patient: Patient, rng: np.random.Generator) -> Field:
     return draft
 
 
-def cut_tail(phi_mm: Field, part: Part, patient: Patient, *, share: float) -> None:
+def cut_tail(phi_mm: Field, part: OrganPart, patient: Patient, *, share: float) -> None:
     """Cut the pancreas off at a share of its course, square to it."""
     points, _ = patient.anatomy.pancreas
     at = round(share * (len(points) - 1))
@@ -119,7 +125,9 @@ def cut_tail(phi_mm: Field, part: Part, patient: Patient, *, share: float) -> No
     np.minimum(phi_mm, -(x + y + z), out=phi_mm)
 
 
-def _corrected(draft: Field, part: Part, corrector: Corrector, rng: np.random.Generator) -> Field:
+def _corrected(
+    draft: Field, part: OrganPart, corrector: Corrector, rng: np.random.Generator
+) -> Field:
     scale = np.float32(SCALE[part.name])
     own = smooth_noise(part.grid, _OWN_LENGTH_MM, rng)
     own *= np.float32(corrector.error_mm)
@@ -150,13 +158,13 @@ def _judged(
     return counted
 
 
-def _settle(phi_mm: Field, part: Part, findings: list[Finding], counted: list[bool]) -> None:
+def _settle(phi_mm: Field, part: OrganPart, findings: list[Finding], counted: list[bool]) -> None:
     """Count findings in or leave them out, in place."""
     for finding, belongs in zip(findings, counted, strict=True):
         count_finding(phi_mm, part, finding, belongs=belongs)
 
 
-def count_finding(phi_mm: Field, part: Part, finding: Finding, *, belongs: bool) -> None:
+def count_finding(phi_mm: Field, part: OrganPart, finding: Finding, *, belongs: bool) -> None:
     """Take a finding into an organ, or out of it, in place."""
     reach = finding.radius_mm + _NEAR_MM
     near = box_between(

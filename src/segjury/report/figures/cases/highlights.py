@@ -21,7 +21,7 @@ class TellingCase:
     why: str
 
 
-def telling_cases(
+def highlights(
     table: pd.DataFrame,
     cases: pd.DataFrame | None,
     reading: str,

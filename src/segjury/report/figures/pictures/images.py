@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from segjury.arrays import Bools, Box, Triple
 from segjury.images.grid import IDENTITY, Direction
 from segjury.metrics.overlap import THRESHOLDS
-from segjury.runtime.memo import Kept
+from segjury.runtime.memo import Memo
 
 Labels = NDArray[Any]  # a label map: 0 is nothing, labels count from 1; or the mask of one label
 Place = tuple[int, int, int]
@@ -53,7 +53,7 @@ class CaseImages:
     corner: Place = (0, 0, 0)
     steps: Place = (1, 1, 1)  # along the file, from one voxel to the next
     everyone: tuple[str, ...] = ()
-    kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
+    kept: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.raters:

@@ -186,7 +186,7 @@ def _ranks(study: Study, score: str) -> RankDistribution:
 
 def resampled(study: Study) -> bool:
     """Whether there are cases and methods enough for resamples to say something."""
-    return study.analysis.stability.tells and len(study.methods) > 1
+    return study.analysis.stability.informative and len(study.methods) > 1
 
 
 def blob_subjects(study: Study) -> list[Subject]:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.saving.png import indexed_png
 from segjury.report.figures.saving.svg import slim
-from segjury.runtime.writing import whole
+from segjury.runtime.writing import whole_file
 
 Format = Literal["svg", "png", "pdf"]
 PNG_DPI = 200
@@ -89,7 +89,7 @@ def save_figure(
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it appears whole or not at all."""
-    with whole(path) as partial:
+    with whole_file(path) as partial:
         partial.write_bytes(content)
 
 

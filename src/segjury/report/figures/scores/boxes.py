@@ -229,7 +229,7 @@ def boxes_alt(study: Study, score: str) -> str:
 
 def boxes_subjects(study: Study) -> list[Subject]:
     """Each score that counts, then each of the others."""
-    columns = (*study.ranked, *study.beside)
+    columns = (*study.ranked, *study.unranked)
     there = [c for c in columns if study.rows(c.key)["method"].isin(study.methods).any()]
     return [{"score": column.key} for column in there]
 

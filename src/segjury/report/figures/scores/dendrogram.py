@@ -27,7 +27,7 @@ from segjury.report.figures.drawing.frame import (
 )
 from segjury.report.figures.drawing.style import INK, MUTED, styled
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.rounding import settled
+from segjury.rounding import rounded
 from segjury.wording import plain, plural, wrapped
 
 FEWEST = 3  # leaves: of two there is but one tree
@@ -113,7 +113,7 @@ def signature_distances(signatures: Floats) -> Floats:
     gaps = rows[:, :, None] - rows[:, None, :]
     shared = np.count_nonzero(~np.isnan(gaps), axis=0)
     squares = np.nansum(gaps**2, axis=0)
-    return settled(np.sqrt(np.where(shared > 0, squares / np.maximum(shared, 1), np.nan)))
+    return rounded(np.sqrt(np.where(shared > 0, squares / np.maximum(shared, 1), np.nan)))
 
 
 def _first_above(linkage: Floats) -> Floats:
