@@ -1,20 +1,14 @@
-"""The command line: one thin function per command."""
+"""The command line: one file per command, named as the command."""
 
-from segjury.cli import (  # noqa: F401  (they add their commands)
-    benchmark,
-    check,
-    consensus,
-    data,
-    demo,
-    evaluate,
-    labels,
-    masks,
-    raters,
-    ratings,
-    report,
-    scores,
-    simulate,
-)
+from importlib import import_module
+
 from segjury.cli.program import app, main
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
+
+COMMANDS = (  # in the order in which somebody new meets them
+    *("demo", "protocols", "phantom", "check", "curate", "split", "raters", "consensus"),
+    *("evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings", "vessels"),
+)
+for _command in COMMANDS:
+    import_module(f"segjury.cli.{_command}")  # adds its command to `app`

@@ -21,10 +21,11 @@ def demo(
     jobs: options.JobsOption = None,
 ) -> None:
     """Make a small synthetic PDACVI benchmark, score six methods, rank, analyze and report."""
-    from segjury.cli.benchmark import phantom
+    from segjury.cli.analyze import analyze
     from segjury.cli.evaluate import evaluate
+    from segjury.cli.phantom import phantom
+    from segjury.cli.rank import rank
     from segjury.cli.report import report
-    from segjury.cli.scores import analyze, rank
 
     phantom("curvas-pdacvi-2025", out, cases=cases, methods=6, seed=seed, shape="", force=True)
     evaluate(

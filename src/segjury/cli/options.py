@@ -91,6 +91,25 @@ SamplesOption = Annotated[
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resamples.")]
 
 
+PicturedReferenceOption = Annotated[
+    Path | None, typer.Option(help="Cases, for pictures.", show_default="as in run.json")
+]
+PicturedPredictionsOption = Annotated[
+    Path | None, typer.Option(help="Methods, for pictures.", show_default="as in run.json")
+]
+RatersOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder that segjury raters wrote, for the human ceiling.",
+        show_default="raters beside SCORES, if there",
+    ),
+]
+BaselineOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A method that the others are compared with; may be given again."),
+]
+
+
 def names(given: str) -> list[str] | None:
     """Names with commas between them; None for none. One with a comma may stand in quotes."""
     try:

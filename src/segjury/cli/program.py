@@ -18,16 +18,13 @@ INTERRUPTED = 130
 TERMINATED = 143
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-ORDER = (  # in which somebody new meets them
-    *("demo", "protocols", "phantom", "check", "curate", "split", "raters", "consensus"),
-    *("evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings", "vessels"),
-)
-
 
 class _Program(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
-        """The commands in their order."""
-        return sorted(super().list_commands(ctx), key=ORDER.index)
+        """The commands in the order of `cli.COMMANDS`."""
+        from segjury.cli import COMMANDS
+
+        return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
 
 app = typer.Typer(

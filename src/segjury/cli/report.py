@@ -1,4 +1,4 @@
-"""Commands that draw: report, figure."""
+"""`segjury report`: what a table of scores says, as a page, a PDF or Markdown."""
 
 from __future__ import annotations
 
@@ -16,24 +16,6 @@ from segjury.errors import InputError
 ENDINGS = {".html": "html", ".htm": "html", ".pdf": "pdf", ".md": "markdown"}
 REPORT_FORMATS = ("html", "pdf", "markdown")
 NO_FIGURES = "none"
-
-ReferenceOption = Annotated[
-    Path | None, typer.Option(help="Cases, for pictures.", show_default="as in run.json")
-]
-PredictionsOption = Annotated[
-    Path | None, typer.Option(help="Methods, for pictures.", show_default="as in run.json")
-]
-RatersOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder that segjury raters wrote, for the human ceiling.",
-        show_default="raters beside SCORES, if there",
-    ),
-]
-BaselineOption = Annotated[
-    list[str] | None,
-    typer.Option(help="A method that the others are compared with; may be given again."),
-]
 
 
 @app.command(
@@ -55,7 +37,7 @@ def report(
         typer.Option(help="Kinds of figures, with commas, or none.", show_default="all there are"),
     ] = "",
     reading: options.ReadingOption = None,
-    baseline: BaselineOption = None,
+    baseline: options.BaselineOption = None,
     higher: options.HigherOption = None,
     lower: options.LowerOption = None,
     missing: options.MissingOption = "",
@@ -63,9 +45,9 @@ def report(
     matrix: options.MatrixOption = None,
     bootstrap: Annotated[int, typer.Option(min=100, metavar="N", help="Resamples.")] = 1000,
     seed: options.SeedOption = 0,
-    reference: ReferenceOption = None,
-    predictions: PredictionsOption = None,
-    raters: RatersOption = None,
+    reference: options.PicturedReferenceOption = None,
+    predictions: options.PicturedPredictionsOption = None,
+    raters: options.RatersOption = None,
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
@@ -104,79 +86,6 @@ def report(
     for problem in written.problems:
         print(f"warning: {problem}", file=sys.stderr)
     print(f"report: {out}")
-
-
-@app.command(
-    epilog="Examples: [cyan]segjury figure list[/]; "
-    "[cyan]segjury figure blob results/scores.csv --score dsc --out blob.svg[/]; "
-    "[cyan]segjury figure slices results/scores.csv --case P003 --method A --out p003.png[/]"
-)
-def figure(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Kind of figure; list shows all.")],
-    scores: Annotated[
-        Path | None,
-        typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The file to write: .svg, .png, .pdf, or .csv for its data.")
-    ] = None,
-    score: Annotated[str, typer.Option(help="Score, as dsc, 'vi PORTA', or all.")] = "",
-    case: Annotated[str, typer.Option(help="Case.")] = "",
-    method: Annotated[list[str] | None, typer.Option(help="Method; pictures take several.")] = None,
-    structure: Annotated[str, typer.Option(help="Vessel, organ or class.")] = "",
-    reading: options.ReadingOption = None,
-    higher: options.HigherOption = None,
-    lower: options.LowerOption = None,
-    missing: options.MissingOption = "",
-    columns: options.ColumnsOption = "",
-    matrix: options.MatrixOption = None,
-    bootstrap: Annotated[int, typer.Option(min=100, metavar="N", help="Resamples.")] = 1000,
-    seed: options.SeedOption = 0,
-    reference: ReferenceOption = None,
-    predictions: PredictionsOption = None,
-    raters: RatersOption = None,
-) -> None:
-    """Draw one figure of a table of scores, or one picture of a case."""
-    from segjury.cli.terminal import print_kinds, terminal
-    from segjury.report.publish import FIGURE_FORMATS, illustrate, known_kinds, write_illustration
-
-    if name == "list":
-        print_kinds(known_kinds())
-        return
-    if name not in known_kinds():
-        raise InputError(f"there is no figure '{name}'", f"Use one of {', '.join(known_kinds())}")
-    if scores is None or out is None:
-        what = "SCORES" if scores is None else "--out"
-        raise InputError(f"the figure needs {what}", f"Use segjury figure {name} SCORES --out FILE")
-    if out.suffix.lower().lstrip(".") not in FIGURE_FORMATS:
-        raise InputError(
-            f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(FIGURE_FORMATS)}"
-        )
-    subject = {"score": score, "case": case, "structure": structure}
-    with terminal(stderr=True).status("drawing"):
-        study = study_from(
-            scores,
-            reading=reading,
-            higher=higher,
-            lower=lower,
-            missing=missing,
-            columns=columns,
-            matrix=matrix,
-            raters=raters,
-            samples=bootstrap,
-            seed=seed,
-        )
-        drawn = illustrate(
-            name,
-            scores,
-            study,
-            {part: text for part, text in subject.items() if text},
-            methods=method or (),
-            reference=reference,
-            predictions=predictions,
-        )
-        write_illustration(drawn, out)
-    print(f"figure: {out}")
 
 
 def _format(out: Path, form: str) -> Any:

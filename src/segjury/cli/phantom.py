@@ -1,15 +1,52 @@
-"""The command that simulates raters of a mask."""
+"""`segjury phantom`: synthetic benchmarks, and simulated raters of a mask."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from segjury.cli.benchmark import phantoms
+from segjury.cli import options
+from segjury.cli.program import family
 from segjury.errors import InputError
+
+phantoms = family("phantom", "Write synthetic data: a benchmark, or simulated raters of a mask.")
+
+
+@phantoms.command(
+    "benchmark",
+    epilog="Example: [cyan]segjury phantom curvas-pdacvi-2025 bench --cases 12 --methods 6[/]",
+)
+def phantom(
+    protocol: options.ProtocolArgument,
+    out: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 10,
+    methods: Annotated[int, typer.Option(min=0, help="Number of simulated methods.")] = 6,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
+    shape: Annotated[str, typer.Option(help="Voxels, as X,Y,Z.", show_default="small")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
+) -> None:
+    """Write a synthetic benchmark with simulated raters and methods (needs no name)."""
+    from segjury.benchmark.phantoms import benchmark_writer
+    from segjury.cli.terminal import progress_bar
+
+    if not force and any((out / part).exists() for part in ("reference", "predictions")):
+        raise InputError(f"{out} holds a benchmark", "Give another folder, or --force to overwrite")
+    wanted: dict[str, Any] = {"shape": options.shape(shape)} if shape else {}
+    write = benchmark_writer(protocol)
+    with progress_bar() as progress:
+        bar = progress.add_task("making cases", total=cases)
+        write(
+            out,
+            cases=cases,
+            methods=methods,
+            seed=seed,
+            progress=lambda _case: progress.advance(bar),
+            **wanted,
+        )
+    print(out)
 
 
 @phantoms.command(

@@ -1,4 +1,4 @@
-"""The command that labels vessels in images."""
+"""`segjury vessels`: vessels measured in masks, and labelled in images."""
 
 from __future__ import annotations
 
@@ -9,10 +9,57 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from segjury.cli import options
-from segjury.cli.masks import vessels
+from segjury.cli.program import family
+from segjury.errors import InputError
 
 if TYPE_CHECKING:
     from segjury.methods.vessel_labels.labels import Label
+
+vessels = family("vessels", "Measure vessels in masks, and label them in images.")
+
+
+@vessels.command("measure", epilog="Example: [cyan]segjury vessels mask.nii.gz --out vessels[/]")
+def measure(
+    masks: Annotated[list[Path], typer.Argument(metavar="MASK...", help="Masks of vessels.")],
+    label: Annotated[
+        int | None, typer.Option(min=1, help="Label to measure.", show_default="every one, as one")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for vessels.csv, branches.csv and radii.csv.")
+    ] = None,
+) -> None:
+    """Measure the vessels in masks: length, radii, branching, ... (needs no name).
+
+    Everything is measured along the centreline, in mm: also tortuosity and fractal dimension. The
+    tables have one line per mask, per branch, and per voxel of the centreline.
+    """
+    from segjury.cli.terminal import plain_table, progress_bar, say, terminal
+    from segjury.images import read_mask
+    from segjury.metrics.geometry.morphometry import morphometrics_from_voxels, tables
+    from segjury.runtime.tables import write_csv
+
+    found = {}
+    with progress_bar() as progress:
+        bar = progress.add_task("measuring", total=len(masks))
+        for path in masks:
+            mask = read_mask(path, labels=range(1, 256))
+            voxels = mask.voxels if label is None else mask.where(label)
+            if label is not None and not voxels.size:
+                raise InputError(f"{path.name} has no label {label}", "Give one that it has")
+            found[str(path)] = morphometrics_from_voxels(
+                voxels, mask.grid.shape, spacing_mm=mask.grid.spacing_mm
+            )
+            progress.advance(bar)
+    summary, branches, radii = tables(found)
+    short = [path.name for path in masks]
+    shown = plain_table("", *(short if len(set(short)) == len(masks) else found))
+    for quantity in summary.columns[1:]:
+        shown.add_row(quantity, *(f"{value:.6g}" for value in summary[quantity]))
+    terminal().print(shown)
+    if out is not None:
+        for name, table in (("vessels", summary), ("branches", branches), ("radii", radii)):
+            write_csv(table, out / f"{name}.csv")
+        say(f"written: {out / 'vessels.csv'}", stderr=True)
 
 
 @vessels.command(

@@ -1,0 +1,76 @@
+"""`segjury curate`: which cases to keep, by rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import app
+
+
+def _print_rules(wanted: bool) -> None:
+    if wanted:
+        from segjury.benchmark.curate.rules import default_text
+
+        print(default_text(), end="")
+        raise typer.Exit
+
+
+@app.command(
+    epilog="Example: [cyan]segjury curate curvas-pdacvi-2025 --reference ref --out curated[/]"
+)
+def curate(
+    protocol: options.ProtocolArgument,
+    reference: options.ReferenceOption,
+    out: Annotated[Path, typer.Option(help="Folder for exclusions.csv, cases.csv, ...")],
+    rules: Annotated[
+        Path | None, typer.Option(help="TOML of rules.", show_default="those of --print-rules")
+    ] = None,
+    link: Annotated[
+        Path | None, typer.Option(help="New folder for links to the cases that are kept.")
+    ] = None,
+    jobs: options.JobsOption = None,
+    _print: Annotated[
+        bool,
+        typer.Option(
+            "--print-rules", callback=_print_rules, is_eager=True, help="Print the usual rules."
+        ),
+    ] = False,
+) -> None:
+    """Choose cases by rules: which to keep, and a log of why others are left out.
+
+    A case is left out where a rater found nothing, a mask touches the border or the geometry is
+    corrupt, or as the rules say. Nothing is moved or deleted.
+    """
+    from segjury.benchmark import curate
+    from segjury.benchmark.case_links import check_empty, link_cases
+    from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+    from segjury.cli.terminal import print_rows, progress_bar, say
+    from segjury.protocols import load_protocol
+
+    form = load_protocol(protocol)
+    asked = curate.load_rules(rules, form)
+    if link is not None:
+        check_empty(link)
+    refuse_output_among_inputs(out, reference)
+    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
+    with progress_bar() as progress:
+        bar = progress.add_task("curating", total=len(case_names(reference)))
+        done = curate.curate(
+            form,
+            asked,
+            reference=reference,
+            jobs=jobs,
+            progress=lambda _case: progress.advance(bar),
+        )
+    curate.write(done, out)
+    if link is not None:
+        link_cases(reference, done.names, link)
+    rows = [[rule, str(first), str(every)] for rule, first, every in done.flow]
+    print_rows(("rule", "cases left out", "cases that break it"), rows)
+    cases, kept = len(done.cases), len(done.names)
+    say(f"{cases} cases, {cases - kept} excluded, {kept} kept")
+    say(f"written: {out / 'exclusions.csv'}", stderr=True)

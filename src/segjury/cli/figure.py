@@ -1,0 +1,86 @@
+"""`segjury figure`: one figure of a table of scores, or one picture of a case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import app
+from segjury.cli.tables import study_from
+from segjury.errors import InputError
+
+
+@app.command(
+    epilog="Examples: [cyan]segjury figure list[/]; "
+    "[cyan]segjury figure blob results/scores.csv --score dsc --out blob.svg[/]; "
+    "[cyan]segjury figure slices results/scores.csv --case P003 --method A --out p003.png[/]"
+)
+def figure(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Kind of figure; list shows all.")],
+    scores: Annotated[
+        Path | None,
+        typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write: .svg, .png, .pdf, or .csv for its data.")
+    ] = None,
+    score: Annotated[str, typer.Option(help="Score, as dsc, 'vi PORTA', or all.")] = "",
+    case: Annotated[str, typer.Option(help="Case.")] = "",
+    method: Annotated[list[str] | None, typer.Option(help="Method; pictures take several.")] = None,
+    structure: Annotated[str, typer.Option(help="Vessel, organ or class.")] = "",
+    reading: options.ReadingOption = None,
+    higher: options.HigherOption = None,
+    lower: options.LowerOption = None,
+    missing: options.MissingOption = "",
+    columns: options.ColumnsOption = "",
+    matrix: options.MatrixOption = None,
+    bootstrap: Annotated[int, typer.Option(min=100, metavar="N", help="Resamples.")] = 1000,
+    seed: options.SeedOption = 0,
+    reference: options.PicturedReferenceOption = None,
+    predictions: options.PicturedPredictionsOption = None,
+    raters: options.RatersOption = None,
+) -> None:
+    """Draw one figure of a table of scores, or one picture of a case."""
+    from segjury.cli.terminal import print_kinds, terminal
+    from segjury.report.publish import FIGURE_FORMATS, illustrate, known_kinds, write_illustration
+
+    if name == "list":
+        print_kinds(known_kinds())
+        return
+    if name not in known_kinds():
+        raise InputError(f"there is no figure '{name}'", f"Use one of {', '.join(known_kinds())}")
+    if scores is None or out is None:
+        what = "SCORES" if scores is None else "--out"
+        raise InputError(f"the figure needs {what}", f"Use segjury figure {name} SCORES --out FILE")
+    if out.suffix.lower().lstrip(".") not in FIGURE_FORMATS:
+        raise InputError(
+            f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(FIGURE_FORMATS)}"
+        )
+    subject = {"score": score, "case": case, "structure": structure}
+    with terminal(stderr=True).status("drawing"):
+        study = study_from(
+            scores,
+            reading=reading,
+            higher=higher,
+            lower=lower,
+            missing=missing,
+            columns=columns,
+            matrix=matrix,
+            raters=raters,
+            samples=bootstrap,
+            seed=seed,
+        )
+        drawn = illustrate(
+            name,
+            scores,
+            study,
+            {part: text for part, text in subject.items() if text},
+            methods=method or (),
+            reference=reference,
+            predictions=predictions,
+        )
+        write_illustration(drawn, out)
+    print(f"figure: {out}")

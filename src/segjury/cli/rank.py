@@ -1,0 +1,70 @@
+"""`segjury rank`: the leaderboard of a table of scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segjury.cli import options
+from segjury.cli.program import app
+from segjury.cli.tables import rules_of, table_of
+
+
+@app.command(
+    epilog="Examples: [cyan]segjury rank results/scores.csv --cohort high-complexity[/]; "
+    "[cyan]segjury rank theirs.csv --columns method=team --lower hausdorff --missing worst[/]"
+)
+def rank(
+    scores: options.ScoresArgument,
+    reading: options.ReadingOption = None,
+    cohort: options.CohortOption = None,
+    by: options.ByOption = None,
+    metrics: options.MetricsOption = "",
+    scheme: options.SchemeOption = "",
+    aggregate: options.AggregateOption = "",
+    ties: options.TiesOption = "",
+    weights: options.WeightsOption = "",
+    missing: options.MissingOption = "",
+    higher: options.HigherOption = None,
+    lower: options.LowerOption = None,
+    columns: options.ColumnsOption = "",
+    matrix: options.MatrixOption = None,
+    bootstrap: options.SamplesOption = 1000,
+    seed: options.SeedOption = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for leaderboard.csv, .json and .tex.")
+    ] = None,
+) -> None:
+    """Rank the methods and print the leaderboard, with how sure the order is.
+
+    The interval is that of the place in resamples of the cases. Methods that share a letter are
+    not told apart by the cases at hand.
+    """
+    from segjury.analysis import placings
+    from segjury.analysis.files import write_placings
+    from segjury.cli.print_tables import print_placing
+    from segjury.cli.terminal import say, terminal
+
+    table = table_of(scores, columns, matrix, cohort)
+    rules = rules_of(
+        scores,
+        table,
+        metrics,
+        options.directions(higher, lower),
+        scheme=scheme,
+        aggregated=aggregate,
+        ties=ties,
+        weighted=weights,
+        missing=missing,
+    )
+    with terminal(stderr=True).status("ranking"):
+        made = placings(table, rules, reading=reading, by=by or (), samples=bootstrap, seed=seed)
+        found = list(made)
+    if out is not None:
+        write_placings(found, out)
+    for placing in found:
+        print_placing(placing, cohort)
+    if out is not None:
+        say(f"written: {out / 'leaderboard.csv'}", stderr=True)
