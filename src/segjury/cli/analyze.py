@@ -52,7 +52,7 @@ def analyze(
     from segjury import analysis
     from segjury.analysis.files import write_analysis
     from segjury.cli.print_tables import print_analysis
-    from segjury.cli.terminal import say, terminal
+    from segjury.cli.terminal import log, terminal
     from segjury.results.read import read_cases, read_details
 
     table = table_of(scores, columns, matrix, cohort)
@@ -90,4 +90,4 @@ def analyze(
         write_analysis(found, out)
     print_analysis(found, cohort)
     if out is not None:
-        say(f"written: {out / 'analysis.json'}", stderr=True)
+        log(f"written: {out / 'analysis.json'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -57,7 +56,7 @@ def consensus(
     """
     import pandas as pd
 
-    from segjury.cli.terminal import progress_bar
+    from segjury.cli.terminal import progress_bar, warn
     from segjury.consensus import Ties, fuse
     from segjury.consensus.mask_files import read_raters
     from segjury.images import suffix_of
@@ -76,7 +75,7 @@ def consensus(
         raters = read_raters(masks, label=label, progress=lambda _name: progress.advance(bar))
     fused = fuse.fuse(raters, chosen, ties=tie_rule, alpha=alpha)
     for warning in (*raters.warnings, *fused.warnings):
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
     written = fuse.write_fusion(raters, fused, out, inputs=masks, soft=soft)
     _print(raters, fused)
     if performance is not None:

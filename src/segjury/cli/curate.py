@@ -48,7 +48,7 @@ def curate(
     from segjury.benchmark import curate
     from segjury.benchmark.case_links import check_empty, link_cases
     from segjury.benchmark.folders import case_names, refuse_output_among_inputs
-    from segjury.cli.terminal import print_rows, progress_bar, say
+    from segjury.cli.terminal import log, print_rows, progress_bar, say
     from segjury.protocols import load_protocol
 
     form = load_protocol(protocol)
@@ -73,4 +73,4 @@ def curate(
     print_rows(("rule", "cases left out", "cases that break it"), rows)
     cases, kept = len(done.cases), len(done.names)
     say(f"{cases} cases, {cases - kept} excluded, {kept} kept")
-    say(f"written: {out / 'exclusions.csv'}", stderr=True)
+    log(f"written: {out / 'exclusions.csv'}")

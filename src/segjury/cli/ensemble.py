@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -40,7 +39,7 @@ def ensemble(
     method's wins. Probability maps are averaged.
     """
     from segjury.cli.rank import rank
-    from segjury.cli.terminal import progress_bar
+    from segjury.cli.terminal import progress_bar, warn
     from segjury.methods.ensembles import Voting, score_ensemble
 
     voting: Voting = options.choice("method", method, get_args(Voting))
@@ -58,6 +57,6 @@ def ensemble(
             progress=lambda _case: progress.advance(bar),
         )
     for note in notes:
-        print(f"warning: {note}", file=sys.stderr)
+        warn(note)
     print(f"{made.name}: {voting} of {', '.join(made.methods)}")
     rank(scores, bootstrap=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,7 +87,7 @@ def simulate(
     """
     from segjury.benchmark.phantoms.mask_raters import RaterPanel
     from segjury.benchmark.phantoms.simulation import REACHED, facts, write_raters
-    from segjury.cli.terminal import plain_table, progress_bar, say, terminal
+    from segjury.cli.terminal import plain_table, progress_bar, say, terminal, warn
 
     panel = RaterPanel(
         _each("bias", bias, raters),
@@ -114,7 +113,7 @@ def simulate(
         say(f"label {label}: mean pairwise Dice {made.agreement(label):.3f}")
         if abs(made.agreement(label) - made.wanted) > REACHED:
             why = f"label {label}: {made.wanted:.3f} could not be reached on this mask"
-            print(f"warning: {why} with these raters", file=sys.stderr)
+            warn(f"{why} with these raters")
         told = zip(
             panel.bias_mm, panel.skill, known["volume_mm3"], known["dice_with_mask"], strict=True
         )

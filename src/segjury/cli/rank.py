@@ -45,7 +45,7 @@ def rank(
     from segjury.analysis import placings
     from segjury.analysis.files import write_placings
     from segjury.cli.print_tables import print_placing
-    from segjury.cli.terminal import say, terminal
+    from segjury.cli.terminal import log, terminal
 
     table = table_of(scores, columns, matrix, cohort)
     rules = rules_of(
@@ -67,4 +67,4 @@ def rank(
     for placing in found:
         print_placing(placing, cohort)
     if out is not None:
-        say(f"written: {out / 'leaderboard.csv'}", stderr=True)
+        log(f"written: {out / 'leaderboard.csv'}")

@@ -40,7 +40,7 @@ def raters(
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
     from segjury.benchmark.folders import case_names, refuse_output_among_inputs
-    from segjury.cli.terminal import progress_bar
+    from segjury.cli.terminal import progress_bar, warn
     from segjury.raters import RaterSettings, analyze_raters, write_raters
     from segjury.report.publish import write_rater_figures
 
@@ -67,7 +67,7 @@ def raters(
     )
     _print(study)
     for warning in study.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
     for problem in study.problems:
         fail(problem)
     print(out / "raters.md")

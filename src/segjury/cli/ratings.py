@@ -70,7 +70,7 @@ def ratings(
     """
     from dataclasses import replace
 
-    from segjury.cli.terminal import say
+    from segjury.cli.terminal import log, say
     from segjury.raters.ratings.files import write_ratings
     from segjury.raters.ratings.ratings import analyze_ratings
     from segjury.raters.ratings.table import apply_floor as floored
@@ -103,7 +103,7 @@ def ratings(
         say(f"note: {note}")
     if out is not None:
         write_ratings(found, out)
-        say(f"written: {out / 'ratings.json'}", stderr=True)
+        log(f"written: {out / 'ratings.json'}")
 
 
 def _floor(given: str) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +50,7 @@ def report(
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
-    from segjury.cli.terminal import drawing_bar
+    from segjury.cli.terminal import drawing_bar, warn
     from segjury.report.publish import publish
     from segjury.runtime import default_jobs
 
@@ -84,7 +83,7 @@ def report(
             progress=progress,
         )
     for problem in written.problems:
-        print(f"warning: {problem}", file=sys.stderr)
+        warn(problem)
     print(f"report: {out}")
 
 

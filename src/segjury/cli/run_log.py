@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from segjury.cli.terminal import log, one_line, progress_bar, terminal
+from segjury.cli.terminal import log, one_line, progress_bar, terminal, warn
 from segjury.scoring.scheduling import Progress
 
 How = Literal["shown", "quiet", "json"]
@@ -34,7 +34,7 @@ class Log:
         """Something to know that changes no score."""
         self.event("warning", message=text)
         if self.how == "shown":
-            log(f"warning: {one_line(text)}")
+            warn(text)
 
     def problems(self, texts: Sequence[str]) -> None:
         """What is wrong, the first ones in full."""

@@ -71,7 +71,7 @@ def split(
         markdown,
         table_one,
     )
-    from segjury.cli.terminal import print_rows, say
+    from segjury.cli.terminal import log, print_rows, say
     from segjury.runtime.tables import read_table, write_csv
     from segjury.runtime.writing import write_text
 
@@ -114,7 +114,7 @@ def split(
     print_rows(*comparison_table(made))
     for note in made.notes:
         say(f"note: {note}")
-    say(f"written: {out}", stderr=True)
+    log(f"written: {out}")
 
 
 def _column_pairs(given: str) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ def rules_of(
     from dataclasses import replace
 
     from segjury.analysis.ranking import Rules, doubtful_directions
+    from segjury.cli.terminal import warn
     from segjury.results.read import read_run
 
     usual = Rules.of_run(read_run(scores))
@@ -41,7 +41,7 @@ def rules_of(
         weights = {options.metric(name, present): w for name, w in chosen.weights.items()}
         chosen = chosen.model_copy(update={"weights": weights})
     for warning in doubtful_directions(table, said):
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
     return replace(
         usual,
         metrics=tuple(options.metric(name, present) for name in options.names(metrics) or ())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from inspect import signature
 from typing import TextIO
 
 from rich import box
@@ -22,6 +24,17 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
+OPTION_OF = {  # arguments of the library whose options are called otherwise
+    "baselines": "--baseline",
+    "brightest_percent": "--brightest",
+    "case_column": "--id",
+    "gammas": "--gamma",
+    "readings": "--reading",
+    "samples": "--bootstrap",
+    "voting": "--method",
+}
+QUOTES = "'\"[]"
+_ARGUMENT = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 WIDTH_OF_A_FILE = 200  # a file or pipe has no width to respect
 
 
@@ -44,6 +57,37 @@ def log(text: str) -> None:
         print(_printable(text, sys.stderr), file=sys.stderr, flush=True)
     except OSError:
         _turn_off(sys.stderr)
+
+
+def warn(text: str) -> None:
+    """Print a warning of the library on standard error, in the words of the command line."""
+    log(f"warning: {as_options(one_line(text))}")
+
+
+def as_options(text: str) -> str:
+    """A message of the library with the arguments it names as options: `out` becomes --out.
+
+    With a value too: `missing='worst'` becomes --missing worst.
+    """
+    known = _arguments()
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name not in known:
+            return found[0]
+        said = OPTION_OF.get(name, f"--{name.replace('_', '-')}")
+        return f"{said} {value.strip(QUOTES)}" if value else said
+
+    return _ARGUMENT.sub(option, text)
+
+
+def _arguments() -> set[str]:
+    """The names of all arguments that commands pass on to the library."""
+    from segjury.cli.program import app
+
+    groups = [app, *(group.typer_instance for group in app.registered_groups)]
+    commands = [each.callback for group in groups if group for each in group.registered_commands]
+    return {name for each in commands if each for name in signature(each).parameters} | {*OPTION_OF}
 
 
 def answer(text: str) -> None:

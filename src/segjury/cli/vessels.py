@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -33,7 +32,7 @@ def measure(
     Everything is measured along the centreline, in mm: also tortuosity and fractal dimension. The
     tables have one line per mask, per branch, and per voxel of the centreline.
     """
-    from segjury.cli.terminal import plain_table, progress_bar, say, terminal
+    from segjury.cli.terminal import log, plain_table, progress_bar, terminal
     from segjury.images import read_mask
     from segjury.metrics.geometry.morphometry import morphometrics_from_voxels, tables
     from segjury.runtime.tables import write_csv
@@ -59,7 +58,7 @@ def measure(
     if out is not None:
         for name, table in (("vessels", summary), ("branches", branches), ("radii", radii)):
             write_csv(table, out / f"{name}.csv")
-        say(f"written: {out / 'vessels.csv'}", stderr=True)
+        log(f"written: {out / 'vessels.csv'}")
 
 
 @vessels.command(
@@ -103,7 +102,7 @@ def label(
     Frangi's filter, thresholds by multi-Otsu and hysteresis, as OMELETTE does. The other gammas'
     are label_gamma_GAMMA.nii.gz; label.json has all parameters, thresholds and counts.
     """
-    from segjury.cli.terminal import progress_bar, say
+    from segjury.cli.terminal import log, progress_bar, warn
     from segjury.methods.vessel_labels.frangi import Derivatives
     from segjury.methods.vessel_labels.labels import Choices, Unit, label_image
 
@@ -133,9 +132,9 @@ def label(
             ),
         )
     for note in notes:
-        print(f"warning: {note}", file=sys.stderr)
+        warn(note)
     _print(labels)
-    say(f"written: {out / 'label.json'}", stderr=True)
+    log(f"written: {out / 'label.json'}")
 
 
 def _print(labels: list[Label]) -> None:
