@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import flat
+from segjury.metrics.inputs import as_map, as_mask, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 
 CONFIDENCE = Metric(
@@ -38,7 +39,8 @@ def agreement_dsc(
     Source: CURVAS 2024.
     """
     check_reading(reading)
-    masks, predicted = np.asarray(raters, bool), np.asarray(prediction, bool)
+    masks = as_raters(raters, prediction=prediction)
+    predicted = as_mask(prediction, "prediction")
     check_shapes(masks, prediction=predicted)
     everyone, anyone = np.asarray(masks.all(axis=0)), np.asarray(masks.any(axis=0))
     counted = predicted & (everyone | ~anyone)
@@ -108,7 +110,8 @@ def confidence(
     Source: CURVAS 2024.
     """
     check_reading(reading)
-    masks, p = np.asarray(raters, bool), np.asarray(probability, np.float64)
+    masks = as_raters(raters, probability=probability)
+    p = as_map(probability).astype(np.float64)
     check_shapes(masks, probability=p)
     everyone, nobody = masks.all(axis=0), ~masks.any(axis=0)
     return confidence_from_sums(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import LONGEST_SPAN, Box, Span, bounding_box, flat
 from segjury.consensus import pack
+from segjury.metrics.inputs import as_array, as_map, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 
 BINS = 50
@@ -58,7 +59,8 @@ def ece(
     and readings. Source: CURVAS 2024.
     """
     check_reading(reading)
-    labels, maps = np.asarray(raters), [np.asarray(p) for p in np.asarray(probabilities)]
+    labels = np.stack([as_array(each, f"rater {k}") for k, each in enumerate(_each(raters), 1)])
+    maps = [as_map(each, f"probability {k}") for k, each in enumerate(_each(probabilities), 1)]
     for p in maps:
         check_shapes(labels, probability=p)
     patterns = pack(labels, n_labels=len(maps) + 1)
@@ -86,7 +88,7 @@ def mr_ece(
     NaN where the box is empty or no rater marks anything. Source: CURVAS-PDACVI 6.3.
     """
     check_reading(reading)
-    masks, p = np.asarray(raters, bool), np.asarray(probability)
+    masks, p = as_raters(raters, probability=probability), as_map(probability)
     check_shapes(masks, probability=p)
     patterns = pack(masks)
     around = scored_box(bounding_box(patterns.voxels, p.shape), p.shape, padding_voxels)
@@ -97,6 +99,11 @@ def mr_ece(
         patterns.codes[box], [p[box]], patterns.n_codes, bins=bins, reading=reading
     )
     return float(np.mean(ece_per_rater(histogram, patterns.labels, reading=reading)))
+
+
+def _each(given: Any) -> Any:
+    """The members of a list or of the first axis of an array."""
+    return given if isinstance(given, list | tuple) else as_array(given, "an argument")
 
 
 @dataclass(frozen=True)

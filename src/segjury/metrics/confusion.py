@@ -17,6 +17,8 @@ from typing import Concatenate, Literal, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from segjury.metrics.inputs import as_masks
+
 Convention = Literal["standard", "evaluatesegmentation"]
 Options = ParamSpec("Options")
 
@@ -44,9 +46,7 @@ class Confusion:
     @classmethod
     def of(cls, reference: ArrayLike, prediction: ArrayLike) -> Confusion:
         """The table of two masks on one grid."""
-        r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
-        if r.shape != p.shape:
-            raise ValueError(f"prediction has shape {p.shape}, reference has {r.shape}")
+        r, p = as_masks(reference, prediction)
         reference_size, prediction_size, common = (
             int(np.count_nonzero(mask)) for mask in (r, p, r & p)
         )

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Bools, Floats, Ints, Triple, flat, nonzero_voxels
 from segjury.errors import InputError
 from segjury.metrics.geometry.centreline import centrelines
 from segjury.metrics.geometry.rays import STEPS_PER_VOXEL, Rays, march, rays_across
+from segjury.metrics.inputs import as_mask, spacing_of
 from segjury.metrics.metric import Metric
 
 Extent = Literal["total", "arc"]
@@ -63,12 +64,15 @@ class VesselSections:
     voxels: Ints  # (S, D, 1 + STEPS_PER_VOXEL * reach)
 
 
-def contact_angle(vessel: Bools, lesion: Bools, spacing_mm: Triple) -> float:
+def contact_angle(vessel: ArrayLike, lesion: ArrayLike, spacing_mm: Triple | None = None) -> float:
     """Contact angle in degrees of one lesion with one vessel.
 
-    See `contact_angles`. NaN when the vessel is empty, 0 when the lesion is.
+    See `contact_angles`. NaN when the vessel is empty, 0 when the lesion is. `spacing_mm` is that
+    of the images unless given; of arrays, 1 mm.
     """
-    return float(contact_angles(vessel_sections(vessel, spacing_mm), lesion)[0])
+    around, touching = as_mask(vessel, "vessel"), as_mask(lesion, "lesion")
+    spacing = spacing_mm or spacing_of(vessel, lesion)
+    return float(contact_angles(vessel_sections(around, spacing), touching)[0])
 
 
 def contact_class(angle: float) -> ContactClass | None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import bounding_box, grow, nonzero_voxels
 from segjury.metrics.geometry import steady
+from segjury.metrics.inputs import as_map, as_mask, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 from segjury.metrics.overlap import THRESHOLDS, threshold_levels
 
@@ -55,7 +56,8 @@ def vi(
     released code then finds no contact anywhere and gives 0. Source: CURVAS-PDACVI 6.3.
     """
     check_reading(reading)
-    array, masks, p = np.asarray(vessel, bool), np.asarray(raters, bool), np.asarray(probability)
+    array, p = as_mask(vessel, "vessel"), as_map(probability)
+    masks = as_raters(raters, vessel=vessel, probability=probability)
     check_shapes(masks, vessel=array, probability=p)
     box = bounding_box(nonzero_voxels(array), array.shape)
     if box is None:

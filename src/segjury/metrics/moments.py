@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import LONGEST_SPAN, flat
+from segjury.metrics.inputs import as_mask, as_masks
 from segjury.metrics.metric import Metric
 
 Exact = NDArray[Any]  # of Fractions
@@ -41,7 +42,7 @@ class Moments:
     @classmethod
     def of(cls, mask: ArrayLike) -> Moments:
         """The moments of a mask."""
-        array = np.asarray(mask, bool)
+        array = as_mask(mask, "mask")
         return cls.of_voxels(np.flatnonzero(flat(array)), array.shape)
 
     @classmethod
@@ -75,9 +76,7 @@ def mahalanobis(reference: ArrayLike, prediction: ArrayLike) -> float:
     distance, 0; otherwise NaN, as for an empty mask. Equal to the EvaluateSegmentation tool's.
     Source: Taha and Hanbury 2015.
     """
-    r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
-    if r.shape != p.shape:
-        raise ValueError(f"prediction has shape {p.shape}, reference has {r.shape}")
+    r, p = as_masks(reference, prediction)
     return mahalanobis_from(Moments.of(r), Moments.of(p))
 
 

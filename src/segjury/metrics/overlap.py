@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from segjury.metrics.inputs import as_map, as_masks, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 
 THRESHOLDS: tuple[float, ...] = tuple(np.linspace(0.1, 0.8, 6).tolist())
@@ -42,9 +43,7 @@ def dsc(reference: ArrayLike, prediction: ArrayLike, *, reading: Reading = "corr
     so two empty masks give 0. Source: CURVAS-PDACVI, supplementary 6.3.
     """
     check_reading(reading)
-    r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
-    if r.shape != p.shape:
-        raise ValueError(f"prediction has shape {p.shape}, reference has {r.shape}")
+    r, p = as_masks(reference, prediction)
     return dsc_from_sizes(int(r.sum()), int(p.sum()), int((r & p).sum()), reading=reading)
 
 
@@ -77,7 +76,7 @@ def thr_dsc(
     Source: CURVAS-PDACVI, supplementary 6.3.
     """
     check_reading(reading)
-    masks, p = np.asarray(raters, bool), np.asarray(probability)
+    masks, p = as_raters(raters, probability=probability), as_map(probability)
     check_shapes(masks, probability=p)
     cuts = np.asarray(thresholds, float)
     share = masks.mean(axis=0).reshape(-1)

@@ -24,12 +24,12 @@ from segjury.arrays import Floats, Ints, Shape, Triple
 from segjury.metrics.geometry.nearest import Points, check_spacing, nearest_distances
 from segjury.metrics.geometry.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
 from segjury.metrics.geometry.surfels import surfel_areas_mm2
+from segjury.metrics.inputs import spacing_of
 from segjury.metrics.metric import Metric
 
 Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]
 
-ISOTROPIC_MM: Triple = (1.0, 1.0, 1.0)
 ROUNDING = 1e-9  # what equals a limit up to rounding has reached it
 
 NSD = Metric(
@@ -124,7 +124,7 @@ def nsd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple = ISOTROPIC_MM,
+    spacing_mm: Triple | None = None,
     tolerance_mm: float = 2.0,
     definition: Definition = "surfel",
 ) -> float:
@@ -142,7 +142,7 @@ def hd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple = ISOTROPIC_MM,
+    spacing_mm: Triple | None = None,
     definition: Definition = "surfel",
 ) -> float:
     """Hausdorff distance of the surfaces, `max(max_r d(r, P), max_p d(p, R))`, in mm.
@@ -156,7 +156,7 @@ def hd95(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple = ISOTROPIC_MM,
+    spacing_mm: Triple | None = None,
     convention: Convention = "surfel",
 ) -> float:
     """95th percentile of the distances between the surfaces, in mm.
@@ -179,7 +179,7 @@ def assd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple = ISOTROPIC_MM,
+    spacing_mm: Triple | None = None,
     definition: Definition = "surfel",
 ) -> float:
     """Average symmetric surface distance, `(Σ_r d(r, P) + Σ_p d(p, R)) / (|R| + |P|)`, in mm.
@@ -194,7 +194,7 @@ def masd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple = ISOTROPIC_MM,
+    spacing_mm: Triple | None = None,
     definition: Definition = "surfel",
 ) -> float:
     """Mean average surface distance, `½ (mean_r d(r, P) + mean_p d(p, R))`, in mm.
@@ -275,9 +275,10 @@ def average_distances_mm(distances: SurfaceDistances) -> tuple[float, float]:
 
 
 def _mask_distances(
-    reference: ArrayLike, prediction: ArrayLike, spacing_mm: Triple, definition: Definition
+    reference: ArrayLike, prediction: ArrayLike, given_mm: Triple | None, definition: Definition
 ) -> SurfaceDistances:
     r, p, shape = flat_masks(reference, prediction)
+    spacing_mm = given_mm or spacing_of(reference, prediction)
     return surface_distances(
         mask_surface(r, shape, spacing_mm, definition=definition),
         mask_surface(p, shape, spacing_mm, definition=definition),

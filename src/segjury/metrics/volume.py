@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from segjury.metrics.inputs import as_array
 from segjury.metrics.metric import Metric, Reading, check_reading
 
 GRID_POINTS = 100
@@ -40,7 +41,7 @@ def crps(
     Source: CURVAS-PDACVI 6.3; Gneiting and Raftery 2007 for the closed form.
     """
     check_reading(reading)
-    volumes = np.asarray(reference_volumes, float)
+    volumes = as_array(reference_volumes, "reference_volumes").astype(float)
     if volumes.size == 0:
         raise ValueError("there is no rater's volume to compare with")
     mean, sd = float(volumes.mean()), float(volumes.std())

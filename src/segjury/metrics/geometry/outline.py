@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Ints, Shape, coordinates, flat, nonzero_voxels
 from segjury.metrics.geometry.nearest import extent
+from segjury.metrics.inputs import as_masks
 
 SLAB_VOXELS = 1 << 20  # stays in the cache
 
@@ -29,11 +30,9 @@ class _Slab:
 
 def flat_masks(reference: ArrayLike, prediction: ArrayLike) -> tuple[Ints, Ints, Shape]:
     """Flat indices of the voxels of two dense masks, and the shape of their one grid."""
-    r, p = np.asarray(reference, bool), np.asarray(prediction, bool)
+    r, p = as_masks(reference, prediction)
     if r.ndim != 3:
         raise ValueError(f"reference has {r.ndim} axes, expected 3")
-    if r.shape != p.shape:
-        raise ValueError(f"prediction has shape {p.shape}, reference has {r.shape}")
     x, y, z = r.shape
     return nonzero_voxels(r), nonzero_voxels(p), (x, y, z)
 

@@ -1,0 +1,171 @@
+"""What metrics take for a mask or a map: arrays, tensors and images; what is neither is refused.
+
+Images are those of SimpleITK, nibabel and `segjury.images`. They bring their spacing, and two of
+them must lie on one grid. Axes are x, y, z, as in the files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segjury.arrays import Bools, Floats, Triple
+from segjury.images.grid import Grid
+from segjury.images.labels import LabelMap
+from segjury.images.volume import Volume
+
+MOST_NAMED = 5
+SAME_PLACE_MM = 1e-3
+RAS_TO_LPS = np.diag([-1.0, -1.0, 1.0, 1.0])
+
+
+def as_array(given: Any, name: str) -> NDArray[Any]:
+    """The numbers of an array, a tensor or an image; anything else is a `ValueError`."""
+    if isinstance(given, Volume):
+        array = given.array
+    elif isinstance(given, LabelMap):
+        array = np.zeros(given.grid.shape, given.labels.dtype, order="F")
+        array.reshape(-1, order="F")[given.voxels] = given.labels
+    elif _is_simpleitk(given):
+        import SimpleITK as sitk
+
+        array = sitk.GetArrayViewFromImage(given).T
+    elif _is_nibabel(given):
+        array = np.asanyarray(given.dataobj)
+    elif hasattr(given, "detach"):  # a tensor of torch, on whatever device
+        tensor = given.detach().cpu()
+        array = np.asarray(tensor.float() if "bfloat" in str(tensor.dtype) else tensor)
+    else:
+        array = _plain_array(given, name)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} holds {_kind(array)}, expected numbers")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinite values, expected numbers")
+    return array
+
+
+def as_mask(given: Any, name: str) -> Bools:
+    """The voxels of a mask that are not 0; a map or several labels are refused."""
+    return _one_label(as_array(given, name), name)
+
+
+def as_masks(reference: Any, prediction: Any) -> tuple[Bools, Bools]:
+    """Two masks on one grid."""
+    first, second = as_mask(reference, "reference"), as_mask(prediction, "prediction")
+    if first.shape != second.shape:
+        raise ValueError(f"prediction has shape {second.shape}, reference has {first.shape}")
+    _check_place(reference=reference, prediction=prediction)
+    return first, second
+
+
+def as_raters(given: Any, **others: Any) -> Bools:
+    """The masks of several raters, (raters, x, y, z), from one array or a list of masks.
+
+    `others` are what the masks are compared with, by name: they must have the shape of each.
+    """
+    if isinstance(given, list | tuple):
+        masks = [as_mask(each, f"rater {number}") for number, each in enumerate(given, 1)]
+        shapes = {mask.shape for mask in masks}
+        if len(shapes) > 1:
+            raise ValueError(f"the raters have shapes {', '.join(map(str, sorted(shapes)))}")
+        stacked = np.stack(masks) if masks else np.zeros((0,), bool)
+        images = {f"rater {number}": each for number, each in enumerate(given, 1)}
+        _check_place(**images, **others)
+    else:
+        array = as_array(given, "raters")
+        if array.ndim == 0:
+            raise ValueError("raters is a single number, expected a mask for each rater")
+        stacked = np.stack([_one_label(a, f"rater {k}") for k, a in enumerate(array, 1)])
+    return stacked
+
+
+def as_map(given: Any, name: str = "probability") -> NDArray[Any]:
+    """A probability map; values outside of [0, 1] are refused."""
+    array = as_array(given, name)
+    if array.size and not (array.min() >= 0 and array.max() <= 1):
+        raise ValueError(f"{name} ranges from {array.min():g} to {array.max():g}, expected 0 to 1")
+    return array
+
+
+def spacing_of(*given: Any) -> Triple:
+    """The voxel size in mm of the first image among what is given; 1 mm where none is."""
+    for each in given:
+        affine = _affine(each)
+        if affine is not None:
+            x, y, z = np.sqrt((affine[:3, :3] ** 2).sum(axis=0)).tolist()
+            return x, y, z
+    return 1.0, 1.0, 1.0
+
+
+def _plain_array(given: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError:  # lists of lists of unequal lengths
+        raise ValueError(f"{name} is no array: its rows differ in length") from None
+
+
+def _kind(array: NDArray[Any]) -> str:
+    """What an array of no numbers holds."""
+    if array.dtype.kind == "O" and array.size:
+        return "None" if array.flat[0] is None else f"objects ({type(array.flat[0]).__name__})"
+    return {"U": "text", "S": "bytes", "O": "nothing", "c": "complex numbers"}.get(
+        array.dtype.kind, str(array.dtype)
+    )
+
+
+def _one_label(array: NDArray[Any], name: str) -> Bools:
+    if array.dtype == bool:
+        return array
+    marked = np.asarray(array != 0)
+    labels = array[marked]
+    if labels.size and (labels != labels[0]).any():
+        seen = np.unique(labels)
+        if (seen % 1 != 0).any():
+            raise ValueError(f"{name} holds {seen[0]:g}, so it is no mask; cut it, as {name} > 0.5")
+        more = ", ..." if seen.size > MOST_NAMED else ""
+        labels_named = ", ".join(f"{label:g}" for label in seen[:MOST_NAMED]) + more
+        choice = f"choose it, as {name} == {seen[0]:g}"
+        raise ValueError(f"{name} has the labels {labels_named}, expected one; {choice}")
+    return marked
+
+
+def _check_place(**given: Any) -> None:
+    """Refuse images that do not lie at the same place in space."""
+    affines = {
+        name: affine for name, each in given.items() if (affine := _affine(each)) is not None
+    }
+    for name, affine in affines.items():
+        first = next(iter(affines))
+        if not np.allclose(affine, affines[first], rtol=0, atol=SAME_PLACE_MM):
+            raise ValueError(f"{name} and {first} differ in spacing, origin or direction")
+
+
+def _affine(given: Any) -> Floats | None:
+    """From voxels to LPS millimetres; None for what has no place in space."""
+    if isinstance(given, Volume | LabelMap):
+        return _grid_affine(given.grid)
+    if _is_simpleitk(given):
+        if given.GetDimension() != 3:
+            return None
+        x, y, z = np.reshape(given.GetDirection(), (3, 3)).tolist()
+        return _grid_affine(Grid((0, 0, 0), given.GetSpacing(), given.GetOrigin(), (x, y, z)))
+    if _is_nibabel(given):
+        return np.asarray(RAS_TO_LPS @ given.affine)
+    return None
+
+
+def _grid_affine(grid: Grid) -> Floats:
+    affine = np.eye(4)
+    affine[:3, :3] = np.array(grid.direction) * grid.spacing_mm
+    affine[:3, 3] = grid.origin_mm
+    return affine
+
+
+def _is_simpleitk(given: Any) -> bool:
+    return type(given).__module__.startswith("SimpleITK") and hasattr(given, "GetSpacing")
+
+
+def _is_nibabel(given: Any) -> bool:
+    return hasattr(given, "dataobj") and hasattr(given, "affine")
