@@ -84,7 +84,7 @@ def test_median_over_cases():
 
 def test_unknown_direction_is_never_guessed():
     rows = [("A", "1", "speed", 3.0), ("B", "1", "speed", 1.0)]
-    with pytest.raises(InputError, match=r"more is better for speed.*--higher"):
+    with pytest.raises(InputError, match=r"more is better for speed.*`higher="):
         leaderboard(long_table(rows))
     assert leaderboard(long_table(rows), directions={"speed": "higher"}).position["A"] == 1
 

@@ -313,17 +313,17 @@ def test_percentages_add_up_and_are_within_one_of_their_share(weights, cases):
     [
         (
             "40,5,60",
-            "--sizes add up to 105, the table has 109 cases. Give sizes that add up to 109, ",
+            "`sizes` add up to 105, the table has 109 cases. Give sizes that add up to 109, ",
         ),
         (
             "40,5,65",
-            "--sizes add up to 110, the table has 109 cases. Give sizes that add up to 109.",
+            "`sizes` add up to 110, the table has 109 cases. Give sizes that add up to 109.",
         ),
         ("40,0,69", "leaves a part empty"),
-        ("40,x", "--sizes is '40,x'"),
-        ("60%,60%", "--sizes is '60%,60%'"),
-        ("nan%,40%", "--sizes is 'nan%,40%'"),
-        ("1/0%,40%", "--sizes is '1/0%,40%'"),
+        ("40,x", "`sizes` is '40,x'"),
+        ("60%,60%", "`sizes` is '60%,60%'"),
+        ("nan%,40%", "`sizes` is 'nan%,40%'"),
+        ("1/0%,40%", "`sizes` is '1/0%,40%'"),
     ],
 )
 def test_sizes_that_cannot_be(given, said):
@@ -408,7 +408,7 @@ def test_what_groups_make_worse_than_chance_is_said():
     ("options", "said"),
     [
         ({"by": ["age"]}, "there is no column 'age'. There are case, sex, "),
-        ({"by": ["sex", "sex"]}, "--by names a column twice"),
+        ({"by": ["sex", "sex"]}, "`by` names a column twice"),
         ({"by": []}, "nothing to balance"),
         ({"by": ["sex"], "sizes": (109,)}, "at least two sizes"),
         ({"by": ["sex"], "names": ["a", "a", "b"]}, "3 parts have the names a, a, b"),
@@ -417,7 +417,7 @@ def test_what_groups_make_worse_than_chance_is_said():
         ({"by": ["sex"], "numeric": ["sex"]}, "column 'sex' has the cell '"),
         ({"by": ["sex"], "numeric": ["location"]}, "'location' is not among the variables"),
         ({"by": ["sex"], "pairs": [("sex", "location")]}, "'location' is not among the variables"),
-        ({"by": ["sex", "case"]}, "--by names 'case', which differs in all cases"),
+        ({"by": ["sex", "case"]}, "`by` names 'case', which differs in all cases"),
         ({"by": ["sex"], "names": ["a", "b", "all"]}, "and not 'all'"),
         ({"by": ["sex"], "pairs": [("sex", "sex")]}, "a pair names 'sex' twice"),
     ],
@@ -490,6 +490,6 @@ def test_the_command(tmp_path):
     for part, cases in written.groupby("split")["study"]:
         linked = {path.name for path in (tmp_path / "parts" / part).iterdir()}
         assert linked == {*cases, "cases.csv"}
-    again = segjury("split", "out/split.csv", "--sizes", "50%,50%", *options, cwd=tmp_path)
+    again = segjury("split", "out/split.csv", "`sizes`", "50%,50%", *options, cwd=tmp_path)
     assert again.returncode == 2
     assert "has a column 'split' already" in again.stderr

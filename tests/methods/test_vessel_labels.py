@@ -351,12 +351,12 @@ def test_coarse_slices_are_told(tmp_path, texture):
         (np.array([0, 3e307, -1.7e308, 1.7e308]).repeat(16), {}, "Scale them down"),
         (np.eye(64)[0], {"brightest_percent": 90}, "has its lowest value, 0, in 90 %"),
         (np.eye(64)[0], {"scales": (1, 70)}, "a scale is 21 mm, the image 1.2 mm"),
-        (np.eye(64)[0], {"scales": (1, -2)}, "--scales is '1,-2'"),
-        (np.eye(64)[0], {"gammas": (0.01, 0.01)}, "--gamma is '0.01,0.01'. Give each number once"),
-        (np.eye(64)[0], {"gammas": (float("nan"),)}, "--gamma is 'nan'"),
-        (np.eye(64)[0], {"variants": 100}, "--variants is 100"),
-        (np.eye(64)[0], {"alpha": 0.0}, "--alpha is 0"),
-        (np.eye(64)[0], {"brightest_percent": 101.0}, "--brightest is 101"),
+        (np.eye(64)[0], {"scales": (1, -2)}, "`scales` is '1,-2'"),
+        (np.eye(64)[0], {"gammas": (0.01, 0.01)}, "`gammas` is '0.01,0.01'. Give each number once"),
+        (np.eye(64)[0], {"gammas": (float("nan"),)}, "`gammas` is 'nan'"),
+        (np.eye(64)[0], {"variants": 100}, "`variants` is 100"),
+        (np.eye(64)[0], {"alpha": 0.0}, "`alpha` is 0"),
+        (np.eye(64)[0], {"brightest_percent": 101.0}, "`brightest_percent` is 101"),
     ],
 )
 def test_bad_input_is_refused(image, changed, said, tmp_path):

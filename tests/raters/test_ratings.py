@@ -305,19 +305,19 @@ def test_columns_of_others(tmp_path):
     ("text", "message"),
     [
         (LONG.replace("value", "rating"), "no column 'value' .*it has method, case, rater, rating"),
-        (LONG.replace("rater", "who"), "no column 'rater'.*--raters"),
+        (LONG.replace("rater", "who"), "no column 'rater'.*`raters="),
         (LONG + "a,1,Ann,3\n", "two ratings of method a, case 1, question rating, rater Ann"),
         (LONG + "b,1,,3\n", "row without rater: method b"),
         (LONG + "b,1,Ann,good\n", "the rating of method b, .*rater Ann is 'good'"),
         (LONG + "b,1,Ann,inf\n", "is 'inf'"),
         (LONG + 'b,1,Ann,"3,5"\n', "is '3,5'.*decimal point"),
-        (LONG + "b,1,Ann\n", "row 5 below the header has 3 cells, the header has 4"),
+        (LONG + "b,1,Ann\n", "has 3 cells, the header has 4"),
         (LONG + "b,1,Ann,3,\n", "has 5 cells"),
-        (LONG + '"b,1,Ann,3\n', "cannot be read"),
+        (LONG + '"b,1,Ann,3\n', "ends inside a quoted cell"),
         ("method,case,rater,value\n", "no rows"),
-        ("", "ratings.csv is empty"),
+        ("", "it is empty"),
         ("method,case,rater,Rater,value\na,1,A,A,3\n", "two columns 'rater'"),
-        ("methode,köln".encode("latin-1"), "cannot be read.*UTF-8"),
+        ("methode,köln".encode("latin-1"), "is not UTF-8 text"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, text, message):
@@ -343,7 +343,7 @@ def test_bad_names_of_columns_are_refused(options, message):
 @pytest.mark.parametrize("raters", [["Ann", "Ann"], ["Ann", "case"]])
 def test_bad_names_of_raters_are_refused(raters):
     wide = text_table("method,case,Ann,Ben\na,1,3,2")
-    with pytest.raises(InputError, match="--raters cannot take"):
+    with pytest.raises(InputError, match="`raters` cannot take"):
         long_ratings(wide, "ratings.csv", raters=raters)
 
 

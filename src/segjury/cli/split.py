@@ -95,7 +95,7 @@ def split(
         by=options.names(by) or [],
         names=given,
         seed=seed,
-        case=case,
+        case_column=case,
         group=group,
         pairs=_column_pairs(pairs),
         bins=bins,

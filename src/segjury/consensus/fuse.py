@@ -146,7 +146,7 @@ def write_fusion(
     read = {path.resolve() for path in inputs}
     for path in images:
         if path.resolve() in read:
-            raise InputError(f"{path} is one of the masks", "Give another --out")
+            raise InputError(f"{path} is one of the masks", "Give another `out`")
     for path, per_pattern in images.items():
         write_volume(path, raters.image(per_pattern))
     return list(images)

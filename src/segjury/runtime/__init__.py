@@ -55,7 +55,7 @@ def run(
     with closing(engine.isolated().outcomes(work, again)) as outcomes:
         for task, found in outcomes:
             if isinstance(found, WorkerDied):
-                raise InputError(found.reason, "Run the same command again, with fewer --jobs")
+                raise InputError(found.reason, "Run the same command again, with fewer `jobs`")
             yield task, found
 
 

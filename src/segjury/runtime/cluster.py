@@ -79,7 +79,7 @@ class Cluster:
             from distributed import Client
         except ImportError:
             raise InputError(
-                "--scheduler needs Dask, which is not installed",
+                "`scheduler` needs Dask, which is not installed",
                 "Install segjury with its extra `cluster`",
             ) from None
         # a lost scheduler is told in our words, not in a traceback

@@ -27,7 +27,7 @@ def locked(folder: Path) -> Iterator[None]:
         lock.acquire()
     except Timeout:
         raise InputError(
-            f"another run is writing to {folder}", "Wait until it ends, or give another --out"
+            f"another run is writing to {folder}", "Wait until it ends, or give another `out`"
         ) from None
     try:
         for place in (folder, folder / "parts"):

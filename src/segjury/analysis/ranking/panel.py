@@ -123,8 +123,8 @@ def _complete(found: Panel, missing: MissingPolicy) -> Panel:
         raise InputError(
             f"method {found.methods[method]} has no value of {found.keys[key]} for case "
             f"{found.cases[case]}, others have",
-            "Add the row, or say what it costs: --missing worst gives the method the worst value, "
-            "--missing exclude leaves the case out for all methods",
+            "Add the row, or say what it costs: `missing='worst'` gives the method the worst "
+            "value, `missing='exclude'` leaves the case out for all methods",
         )
     if missing == "exclude":
         gone = np.asarray(gaps.any(axis=2))

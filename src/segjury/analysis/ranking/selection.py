@@ -102,7 +102,7 @@ def _unknown_cohort(scores: pd.DataFrame, cohort: str) -> InputError:
     known = ", ".join(cohorts(scores)) or "the whole table: it has no cohorts"
     holders = [c for c in group_columns(scores) if cohort in set(scores[c].unique())]
     if holders:
-        known += f"; or --cohort '{holders[0]}={cohort}'"
+        known += f"; or `cohort={holders[0]}={cohort}`"
     return InputError(f"no case is in cohort '{cohort}'", f"Use {known}")
 
 
@@ -151,14 +151,14 @@ def directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> dict[str,
     for name, direction in given.items():
         if ours and known.get(name, direction) != direction:
             raise InputError(
-                f"{name} is better when {known[name]}", f"Leave out --{direction} {name}"
+                f"{name} is better when {known[name]}", f"Leave out `{direction}={name}`"
             )
     known |= given
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InputError(
             f"it is not known whether more is better for {', '.join(unknown)}",
-            "Say so with --higher NAME or --lower NAME, or say which count: --metrics A,B",
+            "Say so with `higher=NAME` or `lower=NAME`, or say which count: `metrics=A,B`",
         )
     return known
 
@@ -181,7 +181,7 @@ def doubtful_directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> 
             sentences.append(
                 f"{name} goes from {low:g} to {high:g}, but here from {values.min():.4g} to "
                 f"{values.max():.4g}; {metric.direction} is taken as better. Per cent are fine; if "
-                f"it is something else, such as ranks, say --higher {name} or --lower {name}"
+                f"it is something else, such as ranks, say `higher={name}` or `lower={name}`"
             )
     return sentences
 

@@ -27,14 +27,14 @@ def part_sizes(given: str, cases: int, *, rest: bool = False) -> list[int]:
         else:
             sizes = [int(text) for text in texts]
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"--sizes is '{given}'", fix) from None
+        raise InputError(f"`sizes` is '{given}'", fix) from None
     if min(sizes) < 1:
-        raise InputError(f"--sizes is '{given}', which leaves a part empty", fix)
+        raise InputError(f"`sizes` is '{given}', which leaves a part empty", fix)
     left = cases - sum(sizes)
     if left < 0 or (left > 0 and not rest):
-        more = ", or name a part for the others with --rest NAME" if left > 0 else ""
+        more = ", or name a part for the others with `rest=NAME`" if left > 0 else ""
         raise InputError(
-            f"--sizes add up to {sum(sizes)}, the table has {cases} cases",
+            f"`sizes` add up to {sum(sizes)}, the table has {cases} cases",
             f"Give sizes that add up to {cases}{more}",
         )
     return [*sizes, left] if left else sizes

@@ -54,7 +54,7 @@ def split(
     by: Sequence[str],
     names: Sequence[str] = (),
     seed: int = 0,
-    case: str = "case",
+    case_column: str = "case",
     group: str | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     bins: int = 4,
@@ -66,14 +66,14 @@ def split(
     Cases of one `group` stay together; `pairs` of columns are balanced as they go together. The
     result depends on the seed and not on the order of the rows.
     """
-    _check(table, case, sizes, by)
+    _check(table, case_column, sizes, by)
     called = part_names(names, len(sizes))
-    order = np.argsort(table[case].astype(str).to_numpy(str), kind="stable")
+    order = np.argsort(table[case_column].astype(str).to_numpy(str), kind="stable")
     rows = table.iloc[order]
     variables = variables_of(
         rows, by, pairs=pairs, bins=bins, numeric=numeric, categorical=categorical
     )
-    groups = np.arange(len(rows)) if group is None else _groups(rows, case, group)
+    groups = np.arange(len(rows)) if group is None else _groups(rows, case_column, group)
     task = Task(tuple(variables), groups, tuple(sizes))
     parts, comparison = _search(task, np.random.default_rng(seed))
     of_cases = np.empty(len(table), np.int64)
@@ -98,7 +98,9 @@ def part_names(given: Sequence[str], parts: int) -> tuple[str, ...]:
 def _check(table: pd.DataFrame, case: str, sizes: Sequence[int], by: Sequence[str]) -> None:
     if case not in table.columns:
         there = ", ".join(map(str, table.columns))
-        raise InputError(f"the table has no column '{case}' (it has {there})", "Name it with --id")
+        raise InputError(
+            f"the table has no column '{case}' (it has {there})", "Name it with `case_column`"
+        )
     cases = table[case].astype(str)
     if (cases.str.strip() == "").any():
         raise InputError(f"the table has a row without {case}", "Fill it in")
@@ -111,11 +113,11 @@ def _check(table: pd.DataFrame, case: str, sizes: Sequence[int], by: Sequence[st
             "Give at least two sizes that add up to that",
         )
     if not by:
-        raise InputError("there is nothing to balance", "Name columns in --by")
+        raise InputError("there is nothing to balance", "Name columns in `by`")
     if case in by:
-        raise InputError(f"--by names '{case}', which differs in all cases", "Leave it out")
+        raise InputError(f"`by` names '{case}', which differs in all cases", "Leave it out")
     if len(set(by)) < len(by):
-        raise InputError(f"--by names a column twice: {', '.join(by)}", "Name each once")
+        raise InputError(f"`by` names a column twice: {', '.join(by)}", "Name each once")
 
 
 def _groups(rows: pd.DataFrame, case: str, group: str) -> Ints:
@@ -191,7 +193,7 @@ def _doubts(variables: Sequence[Variable]) -> list[str]:
     """Variables that hardly anything can balance."""
     return [
         f"{v.name} has {len(v.levels)} different levels in {v.codes.size} cases and can hardly be "
-        "balanced; if it is a quantity, say so with --numeric"
+        "balanced; if it is a quantity, say so with `numeric`"
         for v in variables
         if v.kind == "categories" and len(v.levels) > max(v.codes.size / 2, 2)
     ]

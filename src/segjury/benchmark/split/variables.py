@@ -72,7 +72,7 @@ def variables_of(
             raise InputError(f"there is no column '{name}'", f"There are {_listed(table.columns)}")
     stray = [name for name in named if name not in by]
     if stray:
-        raise InputError(f"'{stray[0]}' is not among the variables", "Name it in --by too")
+        raise InputError(f"'{stray[0]}' is not among the variables", "Name it in `by` too")
     both = [name for name in numeric if name in categorical]
     if both:
         raise InputError(f"'{both[0]}' cannot be numbers and categories", "Choose one")

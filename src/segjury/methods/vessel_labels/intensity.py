@@ -38,7 +38,7 @@ def brightness(image: NDArray[Any], *, percent: float) -> Brightness:
     if lowest == brightest < highest:
         raise InputError(
             f"has its lowest value, {lowest:g}, in {percent:g} % of its voxels and more",
-            "Crop it, or count more voxels as not the brightest: --brightest 100",
+            "Crop it, or count more voxels as not the brightest: `brightest_percent=100`",
         )
     return Brightness(lowest, brightest)
 

@@ -53,23 +53,25 @@ class Choices:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, values in (("gamma", self.gammas), ("scales", self.scales)):
+        for name, values in (("gammas", self.gammas), ("scales", self.scales)):
             _check_list(name, values)
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < math.inf:
-                raise InputError(f"--{name} is {value:g}", "Give a number above 0")
+                raise InputError(f"`{name}` is {value:g}", "Give a number above 0")
         if not 0 < self.brightest_percent <= 100:
-            raise InputError(f"--brightest is {self.brightest_percent:g}", "Give a percentage")
+            raise InputError(
+                f"`brightest_percent` is {self.brightest_percent:g}", "Give a percentage"
+            )
         if not 0 <= self.variants <= _MAX_VARIANTS:
-            raise InputError(f"--variants is {self.variants}", f"Ask for 0 to {_MAX_VARIANTS}")
+            raise InputError(f"`variants` is {self.variants}", f"Ask for 0 to {_MAX_VARIANTS}")
 
 
 def _check_list(name: str, values: tuple[float, ...]) -> None:
     shown = ",".join(f"{value:g}" for value in values)
     if not 1 <= len(values) <= _MAX_SCALES or not all(0 < v < math.inf for v in values):
-        raise InputError(f"--{name} is '{shown}'", f"Give 1 to {_MAX_SCALES} numbers above 0")
+        raise InputError(f"`{name}` is '{shown}'", f"Give 1 to {_MAX_SCALES} numbers above 0")
     if len(set(values)) < len(values):
-        raise InputError(f"--{name} is '{shown}'", "Give each number once")
+        raise InputError(f"`{name}` is '{shown}'", "Give each number once")
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def filter_of(choices: Choices, grid: Grid) -> Filter:
     largest = max(size * side for size, side in zip(grid.shape, grid.spacing_mm, strict=True))
     if scales_mm[-1] > largest or scales_mm[-1] / voxel_mm > max(grid.shape):
         raise InputError(
-            f"a scale is {scales_mm[-1]:g} mm, the image {largest:g} mm", "Give smaller --scales"
+            f"a scale is {scales_mm[-1]:g} mm, the image {largest:g} mm", "Give smaller `scales`"
         )
     return Filter(scales_mm, grid.spacing_mm, choices.alpha, choices.beta, choices.derivatives)
 
@@ -183,16 +185,16 @@ def _names(choices: Choices) -> list[str]:
 def _check_folder(image: Path, out: Path, names: list[str]) -> None:
     """No masks of another run between the new ones, and none in place of the image."""
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file", "Give a folder as --out")
+        raise InputError(f"{out} is a file", "Give a folder as `out`")
     forms = ("label.nii.gz", "label_gamma_*.nii.gz", "plausible_*.nii.gz", RESPONSE)
     present = sorted(path.name for form in forms for path in out.glob(form))
     others = [name for name in present if name not in names]
     if others:
         raise InputError(
-            f"{out} has {others[0]}, which would not be written now", "Give another --out"
+            f"{out} has {others[0]}, which would not be written now", "Give another `out`"
         )
     if image.resolve() in [(out / name).resolve() for name in names]:
-        raise InputError(f"{image} would be written over", "Give another --out")
+        raise InputError(f"{image} would be written over", "Give another `out`")
 
 
 def _notes(labels: list[Label], levels: Brightness, kind: Filter) -> list[str]:

@@ -149,7 +149,7 @@ def _complete(table: pd.DataFrame, question: str, missing: GapPolicy) -> pd.Data
             f"{question}: {lacking.sum()} of {len(table)} segmentations were not rated by every "
             f"rater, the first is method {method}, case {case}, not rated by "
             f"{table.columns[rater]}",
-            "Fill them in, or say --missing exclude to leave these segmentations out",
+            "Fill them in, or say `missing='exclude'` to leave these segmentations out",
         )
     complete = table[~lacking]
     if len(complete) < 2:

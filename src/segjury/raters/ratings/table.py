@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -13,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError, MissingInputError
-from segjury.runtime.tables import numbers
+from segjury.runtime.tables import numbers, read_cells
 
 COLUMNS = ("method", "case", "question", "rater", "value")
 KEY = COLUMNS[:4]
 TARGET = ["method", "case"]
 ONLY_QUESTION = "rating"  # where a table has no column of questions
-_SEPARATORS = ",;\t|"
 MOST_NAMED = 10
 
 
@@ -29,7 +26,12 @@ def read_ratings(
     """Read a CSV of ratings; `columns` and `raters` are those of `long_ratings`."""
     if not path.is_file():
         raise MissingInputError(f"there is no table {path}", "Give a CSV of ratings")
-    return long_ratings(_read(path), path.name, columns=columns, raters=raters)
+    cells = read_cells(path)
+    texts = {place: cells.iloc[:, place].astype(str).str.strip() for place in range(cells.shape[1])}
+    table = pd.DataFrame(texts).set_axis(
+        [str(name).strip() for name in cells.columns], axis="columns"
+    )
+    return long_ratings(table, path.name, columns=columns, raters=raters)
 
 
 def long_ratings(
@@ -74,37 +76,13 @@ def long_ratings(
     return table.assign(value=values)
 
 
-def _read(path: Path) -> pd.DataFrame:
-    """A CSV with its cells as text, without the spaces around them."""
-    try:
-        text = path.read_text("utf-8-sig").lstrip("\r\n")
-        separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        cells = [[cell.strip() for cell in line] for line in lines]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            f"{path.name} cannot be read ({error})", "Save it as CSV in UTF-8"
-        ) from None
-    names, *rows = [line for line in cells if any(line)] or [[]]
-    if not names:
-        raise InputError(f"{path.name} is empty", "Give a CSV of ratings")
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(names):
-            raise InputError(
-                f"{path.name}: row {number} below the header has {len(row)} cells, "
-                f"the header has {len(names)}",
-                "Give every row a cell for every column",
-            )
-    return pd.DataFrame(rows, columns=pd.Index(names, dtype=str), dtype=str)
-
-
 def _with_our_names(table: pd.DataFrame, given: Mapping[str, str], file: str) -> pd.DataFrame:
     """The table under our names of columns: as `given`, or ours in any case of letters."""
     unknown = [name for name in given if name not in COLUMNS]
     if unknown:
         raise InputError(
             f"a table of ratings has no column '{unknown[0]}'",
-            f"The names before = in --columns are {', '.join(COLUMNS)}",
+            f"The names before = in `columns` are {', '.join(COLUMNS)}",
         )
     theirs = [str(name) for name in table.columns]
     _check_names(given.values(), theirs, file)
@@ -122,11 +100,11 @@ def _from_wide(table: pd.DataFrame, raters: Sequence[str], file: str) -> pd.Data
     if wrong:
         raise InputError(
             f"{file} has a column '{wrong[0]}', so it is not one column per rater",
-            "Leave out --raters",
+            "Leave out `raters`",
         )
     wrong = [name for name, times in Counter(raters).items() if times > 1 or name in COLUMNS]
     if wrong:
-        raise InputError(f"--raters cannot take '{wrong[0]}'", "Name the column of each rater once")
+        raise InputError(f"`raters` cannot take '{wrong[0]}'", "Name the column of each rater once")
     rest = [name for name in table.columns if name not in raters]
     return table.melt(rest, list(raters), var_name="rater", value_name="value")
 
@@ -136,7 +114,7 @@ def _check_names(needed: Collection[str], columns: Collection[str], file: str) -
     if absent:
         raise InputError(
             f"{file} has no column '{absent[0]}' (it has {', '.join(map(str, columns))})",
-            f"Name it, as --columns {absent[0]}=..., or --raters A,B,C for a column per rater",
+            f"Name it, as `columns={absent[0]}=...`, or `raters=A,B,C` for a column per rater",
         )
 
 
@@ -155,7 +133,7 @@ def check_floor(ratings: pd.DataFrame, question: str, by: str) -> None:
         raise InputError(
             f"0 in {by} must go with 0 in {question}, but {len(named)} of the ratings differ "
             f"({'; '.join(named[:MOST_NAMED])}{more})",
-            "Correct them, or say --apply-floor to set them to 0",
+            "Correct them, or say `apply_floor` to set them to 0",
         )
 
 
@@ -176,7 +154,7 @@ def _forced(ratings: pd.DataFrame, question: str, by: str) -> tuple[pd.Series[bo
     """Which rows a 0 in `by` forces to 0, and those it forces that are not there."""
     check_questions(ratings, (question, by))
     if question == by:
-        raise InputError(f"--floor names {question} twice", "Name two questions, as Q1=Q2")
+        raise InputError(f"`floor` names {question} twice", "Name two questions, as Q1=Q2")
     zero = ratings[(ratings["question"] == by) & (ratings["value"] == 0)].assign(question=question)
     keys = pd.MultiIndex.from_frame(ratings[[*KEY]])
     zero_keys = pd.MultiIndex.from_frame(zero[[*KEY]])
