@@ -412,7 +412,7 @@ def test_what_groups_make_worse_than_chance_is_said():
         ({"by": []}, "nothing to balance"),
         ({"by": ["sex"], "sizes": (109,)}, "at least two sizes"),
         ({"by": ["sex"], "names": ["a", "a", "b"]}, "3 parts have the names a, a, b"),
-        ({"by": ["sex"], "case": "id"}, "the table has no column 'id'"),
+        ({"by": ["sex"], "case_column": "id"}, "the table has no column 'id'"),
         ({"by": ["sex"], "group": "patient"}, "there is no column 'patient'"),
         ({"by": ["sex"], "numeric": ["sex"]}, "column 'sex' has the cell '"),
         ({"by": ["sex"], "numeric": ["location"]}, "'location' is not among the variables"),
@@ -490,6 +490,6 @@ def test_the_command(tmp_path):
     for part, cases in written.groupby("split")["study"]:
         linked = {path.name for path in (tmp_path / "parts" / part).iterdir()}
         assert linked == {*cases, "cases.csv"}
-    again = segjury("split", "out/split.csv", "`sizes`", "50%,50%", *options, cwd=tmp_path)
+    again = segjury("split", "out/split.csv", "--sizes", "50%,50%", *options, cwd=tmp_path)
     assert again.returncode == 2
     assert "has a column 'split' already" in again.stderr
