@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from segjury.benchmark.phantoms import shapes
+from segjury.benchmark.phantoms.aortaseg import PHANTOM
 from segjury.benchmark.phantoms.aortaseg.anatomy import (
     LABELS,
     OCCLUDABLE,
@@ -22,16 +23,13 @@ from segjury.benchmark.phantoms.aortaseg.anatomy import (
 )
 from segjury.benchmark.phantoms.aortaseg.cases import (
     AortaCase,
-    answer,
     case_grid,
     make_case,
-    make_image,
     make_plan,
-    method_rng,
-    write_benchmark,
 )
 from segjury.benchmark.phantoms.aortaseg.drawing import draw, label_map
-from segjury.benchmark.phantoms.aortaseg.methods import CHARACTERS, line_up
+from segjury.benchmark.phantoms.aortaseg.methods import CHARACTERS, simulate_method
+from segjury.benchmark.phantoms.writing import line_up, write_benchmark
 from segjury.errors import InputError
 from segjury.images import read_volume
 from segjury.images.grid import Grid
@@ -56,7 +54,7 @@ def case_of(index: int, shape: tuple[int, int, int] = (88, 64, 174)) -> AortaCas
 
 @cache
 def image_of(index: int) -> NDArray[np.int16]:
-    return make_image(case_of(index, FINE), index, seed=0)
+    return case_of(index, FINE).image
 
 
 @cache
@@ -302,7 +300,9 @@ def test_the_flap_parts_the_aorta_into_two_lumina() -> None:
 @cache
 def answers(index: int) -> dict[str, Labels]:
     return {
-        character.name: answer(case_of(index), character, method_rng(0, index, number))
+        character.name: simulate_method(
+            case_of(index), character, PHANTOM.method_rng(0, index, number)
+        )
         for number, character in enumerate(CHARACTERS)
     }
 
@@ -371,9 +371,9 @@ def test_the_over_segmenting_method_adds_a_voxel_all_round(index: int) -> None:
 
 
 def test_further_methods_are_variants_with_their_own_errors() -> None:
-    names = [character.name for character in line_up(9)]
+    names = [character.name for character in line_up(CHARACTERS, 9)]
     assert names == [*(c.name for c in CHARACTERS), "Careful-2", "Zone-shifting-2"]
-    again = answer(case_of(0), line_up(8)[7], method_rng(0, 0, 7))
+    again = simulate_method(case_of(0), line_up(CHARACTERS, 8)[7], PHANTOM.method_rng(0, 0, 7))
     assert (again != answers(0)["Careful"]).any()
 
 
@@ -387,7 +387,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_files_are_laid_out_as_the_protocol_expects(tmp_path: Path) -> None:
     heard: list[str] = []
-    write_benchmark(tmp_path, cases=4, methods=7, progress=heard.append)
+    write_benchmark(PHANTOM, tmp_path, cases=4, methods=7, progress=heard.append)
     assert heard == ["A001", "A002", "A003", "A004"]
     facts = rows(tmp_path / "reference" / "cases.csv")
     assert [fact["case"] for fact in facts] == heard
@@ -419,9 +419,9 @@ def test_files_are_laid_out_as_the_protocol_expects(tmp_path: Path) -> None:
 
 
 def test_every_run_has_its_cost(tmp_path: Path) -> None:
-    write_benchmark(tmp_path, cases=2, methods=8, shape=SMALLEST)
+    write_benchmark(PHANTOM, tmp_path, cases=2, methods=8, shape=SMALLEST)
     costs = rows(tmp_path / "efficiency.csv")
-    methods = [character.name for character in line_up(8)]
+    methods = [character.name for character in line_up(CHARACTERS, 8)]
     assert [(r["method"], r["case"]) for r in costs] == [
         (method, case) for case in ("A001", "A002") for method in methods
     ]
@@ -433,7 +433,7 @@ def test_every_run_has_its_cost(tmp_path: Path) -> None:
 
 def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
     def written(name: str, **options: int) -> dict[str, bytes]:
-        write_benchmark(tmp_path / name, shape=SMALLEST, **options)
+        write_benchmark(PHANTOM, tmp_path / name, shape=SMALLEST, **options)
         files = sorted((tmp_path / name).rglob("*.nii.gz"))
         return {str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files}
 
@@ -451,7 +451,7 @@ def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
 )
 def test_impossible_benchmarks_are_refused(tmp_path: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(InputError):
-        write_benchmark(tmp_path, **wrong)  # type: ignore[arg-type]
+        write_benchmark(PHANTOM, tmp_path, **wrong)  # type: ignore[arg-type]
     assert not any(tmp_path.iterdir())
 
 

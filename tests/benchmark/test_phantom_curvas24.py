@@ -13,16 +13,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from segjury.benchmark.phantoms.curvas24 import PHANTOM
 from segjury.benchmark.phantoms.curvas24.cases import (
     OrganCase,
     case_grid,
     make_case,
     make_plan,
-    method_rng,
-    simulate_method,
-    write_benchmark,
 )
-from segjury.benchmark.phantoms.curvas24.methods import CHARACTERS, Answer, line_up
+from segjury.benchmark.phantoms.curvas24.methods import CHARACTERS, Answer, simulate_method
+from segjury.benchmark.phantoms.writing import line_up, write_benchmark
 from segjury.errors import InputError
 from segjury.images import read_mask, read_probability, read_volume
 from segjury.images.grid import Grid
@@ -46,7 +45,7 @@ def cases() -> list[OrganCase]:
 def answers(index: int) -> dict[str, Answer]:
     case = case_number(index)
     return {
-        character.name: simulate_method(case, character, method_rng(0, index, number))
+        character.name: simulate_method(case, character, PHANTOM.method_rng(0, index, number))
         for number, character in enumerate(CHARACTERS)
     }
 
@@ -330,7 +329,7 @@ def test_the_floor_is_everywhere() -> None:
 
 def test_the_floor_adds_its_share_of_the_field_of_view() -> None:
     case, floored = case_number(0), CHARACTERS[3]
-    plain = simulate_method(case, replace(floored, floor=0), method_rng(0, 0, 3))
+    plain = simulate_method(case, replace(floored, floor=0), PHANTOM.method_rng(0, 0, 3))
     for organ in ORGANS:
         with_floor, without = (
             answer.probabilities[organ].sum(dtype=np.float64)
@@ -372,10 +371,10 @@ def test_the_cyst_counting_method_fills_the_cysts_that_others_doubt() -> None:
 
 
 def test_further_methods_are_variants_with_their_own_errors() -> None:
-    names = [character.name for character in line_up(9)]
+    names = [character.name for character in line_up(CHARACTERS, 9)]
     assert names[:7] == [character.name for character in CHARACTERS]
     assert names[7:] == ["Careful-2", "Overconfident-2"]
-    second = simulate_method(case_number(0), line_up(9)[7], method_rng(0, 0, 7))
+    second = simulate_method(case_number(0), line_up(CHARACTERS, 9)[7], PHANTOM.method_rng(0, 0, 7))
     assert (second.labels != answers(0)["Careful"].labels).any()
 
 
@@ -383,14 +382,14 @@ def test_further_methods_are_variants_with_their_own_errors() -> None:
 
 
 def written(folder: Path, **options: int) -> dict[str, bytes]:
-    write_benchmark(folder, shape=SMALL, **options)
+    write_benchmark(PHANTOM, folder, shape=SMALL, **options)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_files_are_complete_and_readable(tmp_path: Path) -> None:
     heard: list[str] = []
-    write_benchmark(tmp_path, cases=3, methods=7, shape=SMALL, progress=heard.append)
+    write_benchmark(PHANTOM, tmp_path, cases=3, methods=7, shape=SMALL, progress=heard.append)
     assert heard == ["P001", "P002", "P003"]
     for name in heard:
         reference = tmp_path / "reference" / name
@@ -441,5 +440,5 @@ def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [{"cases": 0}, {"methods": -1}, {"shape": (112, 96, 8)}])
 def test_impossible_benchmarks_are_refused(tmp_path: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(InputError):
-        write_benchmark(tmp_path, **wrong)  # type: ignore[arg-type]
+        write_benchmark(PHANTOM, tmp_path, **wrong)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())

@@ -12,18 +12,18 @@ from scipy import ndimage
 
 from segjury.benchmark.phantoms import benchmark_writer, shapes
 from segjury.benchmark.phantoms.fields import ellipsoid_mm, smooth_noise, tube_mm
+from segjury.benchmark.phantoms.pdacvi import PHANTOM
 from segjury.benchmark.phantoms.pdacvi.anatomy import Lesion, gap_mm
 from segjury.benchmark.phantoms.pdacvi.cases import (
-    PhantomCase,
+    LesionCase,
     case_grid,
     make_case,
     make_plan,
-    method_rng,
-    simulate_method,
-    write_benchmark,
 )
-from segjury.benchmark.phantoms.pdacvi.methods import CHARACTERS, line_up, pairwise_dice
-from segjury.benchmark.phantoms.raters import PANEL, Rater, draw, miss_part
+from segjury.benchmark.phantoms.pdacvi.methods import CHARACTERS, pairwise_dice, simulate_method
+from segjury.benchmark.phantoms.pdacvi.raters import PANEL
+from segjury.benchmark.phantoms.raters import Rater, draw, miss_part
+from segjury.benchmark.phantoms.writing import line_up, write_benchmark
 from segjury.errors import InputError
 from segjury.images import read_volume
 from segjury.images.grid import Grid
@@ -165,15 +165,15 @@ def test_a_rater_always_draws_something() -> None:
 
 
 @cache
-def ten_cases() -> list[PhantomCase]:
+def ten_cases() -> list[LesionCase]:
     return [make_case(index, seed=0) for index in range(10)]
 
 
-def agreement(case: PhantomCase) -> float:
+def agreement(case: LesionCase) -> float:
     return float(pairwise_dice([mask[case.roi] for mask in case.raters])[PAIRS].mean())
 
 
-def contact_deg(case: PhantomCase, lesion: NDArray[np.bool_]) -> float:
+def contact_deg(case: LesionCase, lesion: NDArray[np.bool_]) -> float:
     """Largest share, in degrees, of a vessel's axial outline that touches the lesion."""
     cross = ndimage.generate_binary_structure(2, 1)[:, :, None]
     touching = ndimage.binary_dilation(lesion[case.roi], cross)
@@ -277,12 +277,12 @@ def test_a_full_size_grid_has_clinical_spacing() -> None:
 def answers(index: int) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.float32]]]:
     case = ten_cases()[index]
     return {
-        character.name: simulate_method(case, character, method_rng(0, index, number))
+        character.name: simulate_method(case, character, PHANTOM.method_rng(0, index, number))
         for number, character in enumerate(CHARACTERS)
     }
 
 
-def thr_dsc(case: PhantomCase, probability: NDArray[np.float32]) -> float:
+def thr_dsc(case: LesionCase, probability: NDArray[np.float32]) -> float:
     mean = np.mean([mask[case.roi] for mask in case.raters], axis=0)
     values = []
     for threshold in (0.1, 0.24, 0.38, 0.52, 0.66, 0.8):
@@ -331,12 +331,12 @@ def test_the_ranking_turns_around_where_raters_disagree_most() -> None:
 
 
 def test_further_methods_are_variants_with_their_own_errors() -> None:
-    names = [character.name for character in line_up(8)]
+    names = [character.name for character in line_up(CHARACTERS, 8)]
     assert names[:6] == [character.name for character in CHARACTERS]
     assert names[6:] == ["Overconfident-2", "Calibrated-2"]
     case = ten_cases()[0]
-    _, first = simulate_method(case, line_up(8)[1], method_rng(0, 0, 1))
-    _, second = simulate_method(case, line_up(8)[7], method_rng(0, 0, 7))
+    _, first = simulate_method(case, line_up(CHARACTERS, 8)[1], PHANTOM.method_rng(0, 0, 1))
+    _, second = simulate_method(case, line_up(CHARACTERS, 8)[7], PHANTOM.method_rng(0, 0, 7))
     assert (first != second).any()
 
 
@@ -344,14 +344,14 @@ def test_further_methods_are_variants_with_their_own_errors() -> None:
 
 
 def written(folder: Path, **options: int) -> dict[str, bytes]:
-    write_benchmark(folder, shape=SMALL, **options)
+    write_benchmark(PHANTOM, folder, shape=SMALL, **options)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_files_are_laid_out_as_the_protocol_expects(tmp_path: Path) -> None:
     heard: list[str] = []
-    write_benchmark(tmp_path, cases=1, methods=1, shape=SMALL, progress=heard.append)
+    write_benchmark(PHANTOM, tmp_path, cases=1, methods=1, shape=SMALL, progress=heard.append)
     assert heard == ["P001"]
     labels = {
         "annotation_1": {0, 1, 2},
@@ -386,7 +386,7 @@ def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
 
 
 def test_the_writer_is_found_by_protocol_name() -> None:
-    assert benchmark_writer("curvas-pdacvi-2025") is write_benchmark
+    assert benchmark_writer("curvas-pdacvi-2025").args == (PHANTOM,)
     with pytest.raises(InputError, match="curvas-pdacvi-2025"):
         benchmark_writer("curvas-1924")
 
@@ -394,4 +394,4 @@ def test_the_writer_is_found_by_protocol_name() -> None:
 @pytest.mark.parametrize("wrong", [{"cases": 0}, {"methods": -1}, {"shape": (112, 96, 8)}])
 def test_impossible_benchmarks_are_refused(tmp_path: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(InputError):
-        write_benchmark(tmp_path, **wrong)  # type: ignore[arg-type]
+        write_benchmark(PHANTOM, tmp_path, **wrong)  # type: ignore[arg-type]

@@ -20,29 +20,27 @@ from skimage.morphology import skeletonize
 
 from segjury.arrays import Bools
 from segjury.benchmark.phantoms import benchmark_writer, shapes
+from segjury.benchmark.phantoms.smile import PHANTOM
 from segjury.benchmark.phantoms.smile.anatomy import grow_tree, split
 from segjury.benchmark.phantoms.smile.cases import (
     SCANS,
-    SMALLEST_SHAPE,
+    Dataset,
+    VesselCase,
     case_grid,
     dataset,
     make_case,
-    method_rng,
-    write_benchmark,
 )
 from segjury.benchmark.phantoms.smile.image import add_blood, lay_slabs, render, rician
 from segjury.benchmark.phantoms.smile.methods import (
     CHARACTERS,
-    Dataset,
-    VesselCase,
     add_ball,
     add_noise,
-    line_up,
-    segment,
+    simulate_method,
     threshold,
 )
 from segjury.benchmark.phantoms.smile.raster import pieces_of, rasterise, rasterise_pieces
 from segjury.benchmark.phantoms.smile.tree import Vessel, VesselTree
+from segjury.benchmark.phantoms.writing import line_up, write_benchmark
 from segjury.errors import InputError
 from segjury.images import read_volume
 from segjury.images.grid import Grid
@@ -77,7 +75,9 @@ def two_cases() -> list[VesselCase]:
 @cache
 def answers(index: int) -> dict[str, Mask]:
     return {
-        character.name: segment(two_cases()[index], character, method_rng(0, index, number))
+        character.name: simulate_method(
+            two_cases()[index], character, PHANTOM.method_rng(0, index, number)
+        )
         for number, character in enumerate(CHARACTERS)
     }
 
@@ -385,33 +385,35 @@ def test_a_threshold_does_not_depend_on_how_slices_are_taken_together() -> None:
 
 
 def test_further_methods_are_variants_with_their_own_errors() -> None:
-    names = [character.name for character in line_up(len(CHARACTERS) + 2)]
+    names = [character.name for character in line_up(CHARACTERS, len(CHARACTERS) + 2)]
     assert names[: len(CHARACTERS)] == [character.name for character in CHARACTERS]
     assert names[-2:] == ["Careful-2", "Large-vessels-2"]
     case = two_cases()[0]
     for number in range(len(CHARACTERS)):
-        again = segment(case, CHARACTERS[number], method_rng(0, 0, number + len(CHARACTERS)))
+        again = simulate_method(
+            case, CHARACTERS[number], PHANTOM.method_rng(0, 0, number + len(CHARACTERS))
+        )
         assert (again != answers(0)[CHARACTERS[number].name]).any()
 
 
 def test_a_method_without_a_fault_is_right() -> None:
     case = two_cases()[0]
     perfect = replace(CHARACTERS[0], radius_error=0.0, lost_ends=0.0)
-    assert (segment(case, perfect, np.random.default_rng(0)) == case.annotation).all()
+    assert (simulate_method(case, perfect, np.random.default_rng(0)) == case.annotation).all()
 
 
 # ---- the benchmark on disk -----------------------------------------------------------------
 
 
 def written(folder: Path, **options: int) -> dict[str, bytes]:
-    write_benchmark(folder, shape=SMALL, **options)
+    write_benchmark(PHANTOM, folder, shape=SMALL, **options)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_files_are_laid_out_as_the_protocol_expects(tmp_path: Path) -> None:
     heard: list[str] = []
-    write_benchmark(tmp_path, cases=2, methods=2, shape=SMALL, progress=heard.append)
+    write_benchmark(PHANTOM, tmp_path, cases=2, methods=2, shape=SMALL, progress=heard.append)
     assert heard == ["S001", "S002"]
     with (tmp_path / "reference" / "cases.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -443,7 +445,7 @@ def test_same_seed_same_bytes_whatever_else_is_written(tmp_path: Path) -> None:
 
 
 def test_the_writer_is_found_by_protocol_name() -> None:
-    assert benchmark_writer("smile-uhura-2023") is write_benchmark
+    assert benchmark_writer("smile-uhura-2023").args == (PHANTOM,)
 
 
 def test_data_sets_are_in_the_proportion_of_the_challenge() -> None:
@@ -470,9 +472,9 @@ def test_voxels_are_cubes_that_fit_into_the_field(
 
 
 def test_the_smallest_shape_gives_every_method_something_to_find() -> None:
-    case = make_case(1, seed=3, shape=SMALLEST_SHAPE)
+    case = make_case(1, seed=3, shape=PHANTOM.smallest_shape)
     for number, character in enumerate(CHARACTERS):
-        assert segment(case, character, method_rng(3, 1, number)).any()
+        assert simulate_method(case, character, PHANTOM.method_rng(3, 1, number)).any()
 
 
 @pytest.mark.parametrize(
@@ -480,4 +482,4 @@ def test_the_smallest_shape_gives_every_method_something_to_find() -> None:
 )
 def test_impossible_benchmarks_are_refused(tmp_path: Path, wrong: dict[str, int]) -> None:
     with pytest.raises(InputError):
-        write_benchmark(tmp_path, **wrong)  # type: ignore[arg-type]
+        write_benchmark(PHANTOM, tmp_path, **wrong)  # type: ignore[arg-type]

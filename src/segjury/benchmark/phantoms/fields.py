@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
+from segjury.arrays import Triple
 from segjury.images.grid import Grid
 
 Field = NDArray[np.float32]
@@ -52,6 +53,30 @@ def subgrid(grid: Grid, box: Box) -> Grid:
 def is_empty(box: Box) -> bool:
     """Whether a box holds no voxel."""
     return any(part.stop <= part.start for part in box)
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds all of some boxes."""
+    x, y, z = (
+        slice(min(side.start for side in sides), max(side.stop for side in sides))
+        for sides in zip(*boxes, strict=True)
+    )
+    return x, y, z
+
+
+def within(box: Box, outer: Box) -> Box:
+    """A box counted from the start of another one, which holds it."""
+    x, y, z = (
+        slice(side.start - whole.start, side.stop - whole.start)
+        for side, whole in zip(box, outer, strict=True)
+    )
+    return x, y, z
+
+
+def triple(values: ArrayLike) -> Triple:
+    """Three coordinates as floats."""
+    x, y, z = np.asarray(values).tolist()
+    return float(x), float(y), float(z)
 
 
 def ellipsoid_mm(grid: Grid, centre_mm: Sequence[float], semi_axes_mm: Sequence[float]) -> Field:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from segjury.arrays import Box, bounding_box, grow
-from segjury.benchmark.phantoms.fields import Field, smooth_noise, subgrid
+from segjury.benchmark.phantoms.fields import Field, smooth_noise, subgrid, within
 from segjury.benchmark.phantoms.raters import Mask, miss_part
 from segjury.images.grid import Grid
 from segjury.images.labels import LabelMap
@@ -83,17 +83,8 @@ def part_of(mask: LabelMap, label: int, *, disagreement: float, bias_mm: float) 
     radius = _radius_mm(voxels.size, mask.grid)
     margin = min(2.5 * disagreement, 1.5) * radius + max(bias_mm, 0.0)
     box = _grown(tight, margin, mask.grid)
-    phi = _phi_mm(mask.crop(label, box), relative(grow(tight, 1, mask.grid.shape), box), mask.grid)
+    phi = _phi_mm(mask.crop(label, box), within(grow(tight, 1, mask.grid.shape), box), mask.grid)
     return MaskPart(label, box, subgrid(mask.grid, box), phi, radius)
-
-
-def relative(box: Box, to: Box) -> Box:
-    """A box within another one, counted from the start of that."""
-    x, y, z = (
-        slice(side.start - outer.start, side.stop - outer.start)
-        for side, outer in zip(box, to, strict=True)
-    )
-    return x, y, z
 
 
 def _radius_mm(voxels: int, grid: Grid) -> float:

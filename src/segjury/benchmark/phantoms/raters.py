@@ -46,15 +46,6 @@ class Noise:
 
 USUAL_NOISE = Noise()
 
-PANEL = (
-    Rater(bias_mm=0.4, error_mm=2.9, miss_rate=0.15),
-    Rater(bias_mm=-0.9, error_mm=3.2, miss_rate=0.25),
-    Rater(bias_mm=0.1, error_mm=2.6, miss_rate=0.10),
-    Rater(bias_mm=-0.1, error_mm=2.4, miss_rate=0.10),
-    Rater(bias_mm=1.1, error_mm=4.6, miss_rate=0.35),
-)
-"""Five raters like those of CURVAS-PDACVI; the last one is the junior."""
-
 
 def draw(
     phi_mm: Field,

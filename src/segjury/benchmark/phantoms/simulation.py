@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Box, coordinates, flat, nonzero_spans
+from segjury.benchmark.phantoms.fields import around, within
 from segjury.benchmark.phantoms.mask_raters import (
     MaskPart,
     RaterPanel,
     Sketch,
     drawn_mm,
     part_of,
-    relative,
     sketch,
     smallest_grain_mm,
     thinned,
@@ -97,7 +97,7 @@ def simulate(
         ]
         for part in parts
     ]
-    box = _around([part.box for part in parts])
+    box = around([part.box for part in parts])
     wanted = 1 - disagreement
     targets = np.full(len(parts), wanted)
     rounds: list[tuple[float, Simulation]] = []
@@ -169,7 +169,7 @@ def _drawing(
     labels = np.zeros(_shape(box), np.uint8, order="F")
     depth = np.zeros(labels.shape, np.float32, order="F")
     for part, amplitude in zip(parts, amplitudes, strict=True):
-        here = relative(part.box, box)
+        here = within(part.box, box)
         drawn = drawn_mm(sketch(part, panel, rater), amplitude)
         deeper = drawn > depth[here]
         labels[here][deeper] = part.label
@@ -188,14 +188,6 @@ def _crop(mask: LabelMap, box: Box) -> NDArray[np.uint8]:
     labels = np.zeros(_shape(box), np.uint8, order="F")
     labels[x - box[0].start, y - box[1].start, z - box[2].start] = mask.labels
     return labels
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    x, y, z = (
-        slice(min(side.start for side in sides), max(side.stop for side in sides))
-        for sides in zip(*boxes, strict=True)
-    )
-    return x, y, z
 
 
 def _shape(box: Box) -> tuple[int, int, int]:

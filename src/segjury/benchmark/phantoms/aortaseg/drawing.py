@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from segjury.benchmark.phantoms.aortaseg.anatomy import LABELS, ZONES, Course, Tree
-from segjury.benchmark.phantoms.fields import Box, Field, Points, box_between, subgrid, tube_mm
+from segjury.benchmark.phantoms.fields import (
+    Box,
+    Field,
+    Points,
+    around,
+    box_between,
+    subgrid,
+    tube_mm,
+    within,
+)
 from segjury.images.grid import Grid
 
 Labels = NDArray[np.uint8]
@@ -47,11 +56,11 @@ def draw(grid: Grid, tree: Tree) -> list[DrawnVessels]:
 
 def label_map(grid: Grid, vessels: Sequence[DrawnVessels], cuts_mm: Sequence[float]) -> Labels:
     """Each voxel's label: that of the vessel it lies deepest in, of the zone in the aorta."""
-    region = _around(vessels)
+    region = around([vessel.box for vessel in vessels])
     part = np.zeros([side.stop - side.start for side in region], np.uint8, order="F")
     deepest = np.zeros(part.shape, np.float32, order="F")
     for vessel in vessels:
-        box = _within(vessel.box, region)
+        box = within(vessel.box, region)
         depth = vessel.depth_mm + np.float32(_PRECEDENCE_MM.get(vessel.name, 0.0))
         here = (vessel.depth_mm > 0) & (depth > deepest[box])
         part[box][here] = (
@@ -112,23 +121,3 @@ def _lengths(course: Course) -> Points:
     """Lengths a fifth of a millimetre apart or less, from one end of a centreline to the other."""
     whole = float(course.arc_mm[-1])
     return np.linspace(0, whole, int(np.ceil(whole / _AXIS_STEP_MM)) + 1)
-
-
-def _around(vessels: Sequence[DrawnVessels]) -> Box:
-    x, y, z = (
-        slice(
-            min(vessel.box[axis].start for vessel in vessels),
-            max(vessel.box[axis].stop for vessel in vessels),
-        )
-        for axis in range(3)
-    )
-    return x, y, z
-
-
-def _within(box: Box, region: Box) -> Box:
-    """A box of the grid as a box of a region of it."""
-    x, y, z = (
-        slice(side.start - outer.start, side.stop - outer.start)
-        for side, outer in zip(box, region, strict=True)
-    )
-    return x, y, z

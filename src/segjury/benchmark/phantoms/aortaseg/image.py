@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from segjury.arrays import Triple
 from segjury.benchmark.phantoms.aortaseg.anatomy import T6_MM, Course, Flap, Tree
 from segjury.benchmark.phantoms.aortaseg.drawing import DrawnVessels, positions_mm
+from segjury.benchmark.phantoms.ct import AIR, BONE, FAT, MARROW, MUSCLE, VISCERAL_FAT
 from segjury.benchmark.phantoms.fields import (
     Box,
     Field,
@@ -20,7 +21,6 @@ from segjury.benchmark.phantoms.fields import (
     is_empty,
     subgrid,
 )
-from segjury.benchmark.phantoms.pdacvi.image import AIR, BONE, FAT, MARROW, MUSCLE, VISCERAL_FAT
 from segjury.images.grid import Grid
 
 Image = NDArray[np.int16]

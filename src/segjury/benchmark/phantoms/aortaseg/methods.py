@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from segjury.benchmark.phantoms.aortaseg.anatomy import LABELS
+from segjury.benchmark.phantoms.aortaseg.cases import AortaCase
 from segjury.benchmark.phantoms.aortaseg.drawing import DrawnVessels, Labels, label_map
-from segjury.benchmark.phantoms.casting import cast_of
 from segjury.benchmark.phantoms.fields import smooth_noise, subgrid
 from segjury.images.grid import Grid
 
@@ -66,23 +66,14 @@ CHARACTERS = (
 )
 
 
-def line_up(count: int) -> list[Character]:
-    """The first `count` characters; beyond seven, further ones named `Careful-2` and so on."""
-    return cast_of(CHARACTERS, count)
-
-
-def simulate_method(
-    grid: Grid,
-    vessels: Sequence[DrawnVessels],
-    cuts_mm: Sequence[float],
-    character: Character,
-    rng: np.random.Generator,
-) -> Labels:
+def simulate_method(case: AortaCase, character: Character, rng: np.random.Generator) -> Labels:
     """The label map that a method of this character gives for a case."""
     seen = [
-        _seen(grid, each, character, rng) for each in vessels if each.name not in character.misses
+        _seen(case.grid, vessel, character, rng)
+        for vessel in case.vessels
+        if vessel.name not in character.misses
     ]
-    labels = label_map(grid, seen, _shifted(cuts_mm, character, rng))
+    labels = label_map(case.grid, seen, _shifted(case.tree.cuts_mm, character, rng))
     if character.swaps_sides:
         labels = _with_sides_swapped(labels)
     if character.strays is not None:

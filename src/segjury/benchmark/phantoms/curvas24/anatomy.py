@@ -1,6 +1,6 @@
 """Pancreas, kidneys and liver of one patient, with cysts and worse, as signed distances.
 
-Coordinates are those of `anatomy`. What belongs to an organ follows the guideline of CURVAS: the
+Coordinates are those of `abdomen`. What belongs to an organ follows the guideline of CURVAS: the
 pancreas without its veins, the kidney without its pelvis, the liver with all that is inside it but
 without gallbladder, vena cava and main portal vein.
 """
@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from segjury.arrays import Triple
+from segjury.benchmark.phantoms.abdomen import CAVA, SPLENIC_VEIN, Anatomy
 from segjury.benchmark.phantoms.fields import (
     Box,
     Field,
@@ -26,8 +27,6 @@ from segjury.benchmark.phantoms.fields import (
     subgrid,
     tube_mm,
 )
-from segjury.benchmark.phantoms.pdacvi.anatomy import Anatomy
-from segjury.benchmark.phantoms.pdacvi.image import CAVA, SPLENIC_VEIN
 from segjury.images.grid import Grid
 
 PartName = Literal["pancreas", "right kidney", "left kidney", "liver"]

@@ -1,4 +1,4 @@
-"""A synthetic CURVAS 2024 benchmark: CT, three raters of three organs, simulated methods.
+"""The cases of CURVAS 2024: a CT whose three organs have more or fewer cysts.
 
 Every three consecutive cases hold one of each group: A with at most 2 cysts, B with 3 to 5, C with
 6 to 10 large ones and a pathology, which goes round from one case of group C to the next, first of
@@ -7,41 +7,30 @@ all a missing kidney.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Shape
-from segjury.benchmark.phantoms.casting import check_counts
-from segjury.benchmark.phantoms.curvas24.anatomy import Pathology, make_parts
-from segjury.benchmark.phantoms.curvas24.case import Group, OrganCase, OrganPlan
-from segjury.benchmark.phantoms.curvas24.image import render_organs
-from segjury.benchmark.phantoms.curvas24.methods import line_up, simulate_method
+from segjury.benchmark.phantoms.curvas24.anatomy import (
+    OrganPart,
+    PartName,
+    Pathology,
+    Patient,
+    make_parts,
+)
+from segjury.benchmark.phantoms.curvas24.image import render
 from segjury.benchmark.phantoms.curvas24.patients import make_patient
-from segjury.benchmark.phantoms.curvas24.raters import CORRECTORS, draw_part
-from segjury.errors import InputError
-from segjury.images import write_volume
+from segjury.benchmark.phantoms.curvas24.raters import CORRECTORS, DrawnOrgan, draw_part
+from segjury.benchmark.phantoms.fields import Box, around
 from segjury.images.grid import Grid
-from segjury.images.volume import Volume
-
-__all__ = [
-    "OrganCase",
-    "OrganPlan",
-    "case_grid",
-    "make_case",
-    "make_plan",
-    "method_rng",
-    "simulate_method",
-    "write_benchmark",
-]
-
 
 FIELD_OF_VIEW_MM = (344.0, 256.0, 264.0)
 CENTRE_MM = (0.0, 4.0, 20.0)
-SMALLEST_SHAPE = 24
+
+Group = Literal["A", "B", "C"]
 
 CYSTS: dict[Group, tuple[int, int]] = {"A": (0, 2), "B": (3, 5), "C": (6, 10)}
 PATHOLOGIES: tuple[Pathology, ...] = (
@@ -51,38 +40,36 @@ PATHOLOGIES: tuple[Pathology, ...] = (
     "adrenal metastasis",
 )
 
-_PLAN, _PATIENT, _RATERS, _IMAGE, _METHODS = 1, 2, 3, 4, 5  # independent streams of a case
+_PLAN, _PATIENT, _RATERS, _IMAGE = 1, 2, 3, 4  # independent streams of a case
 
 
-def write_benchmark(
-    out: Path,
-    *,
-    cases: int = 6,
-    methods: int = 7,
-    seed: int = 0,
-    shape: Shape = (112, 96, 64),
-    progress: Callable[[str], None] | None = None,
-) -> None:
-    """Write `out`/reference and `out`/predictions; `progress` hears of each finished case."""
-    _check(cases, methods, shape)
-    _write_case_table(out / "reference" / "cases.csv", cases, seed)
-    for index in range(cases):
-        case = make_case(index, seed=seed, shape=shape)
-        _write_reference(out / "reference" / case.name, case)
-        for number, character in enumerate(line_up(methods)):
-            answer = simulate_method(case, character, method_rng(seed, index, number))
-            folder = out / "predictions" / character.name / case.name
-            write_volume(folder / "segmentation.nii.gz", Volume(answer.labels, case.grid))
-            for organ, probability in answer.probabilities.items():
-                path = folder / f"probability_{organ}.nii.gz"
-                write_volume(path, Volume(probability, case.grid))
-        if progress is not None:
-            progress(case.name)
+@dataclass(frozen=True)
+class OrganPlan:
+    """How complex a case is, in the terms of the study."""
+
+    group: Group
+    cysts: int
+    pathology: Pathology
 
 
-def method_rng(seed: int, index: int, number: int) -> np.random.Generator:
-    """The random stream of one method on one case."""
-    return np.random.default_rng([seed, index, _METHODS, number])
+@dataclass(frozen=True)
+class OrganCase:
+    """One case in memory; `image` and `annotations` are on `grid`, parts on regions of it."""
+
+    name: str
+    grid: Grid
+    plan: OrganPlan
+    patient: Patient
+    parts: dict[PartName, OrganPart]
+    drawn: dict[PartName, DrawnOrgan]
+    image: NDArray[np.int16]
+    draft: NDArray[np.uint8]
+    annotations: list[NDArray[np.uint8]]
+
+    @property
+    def roi(self) -> Box:
+        """The region that holds all parts."""
+        return around([part.box for part in self.parts.values()])
 
 
 def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> OrganCase:
@@ -101,13 +88,13 @@ def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> Org
         for labels, mask in zip(whole, (of_part.draft, *of_part.raters), strict=True):
             labels[part.box][mask] = part.label
     return OrganCase(
-        name=_name(index),
+        name=f"P{index + 1:03d}",
         grid=grid,
         plan=plan,
         patient=patient,
         parts={part.name: part for part in parts},
         drawn=drawn,
-        image=render_organs(grid, patient, parts, image_rng),
+        image=render(grid, patient, parts, image_rng),
         draft=whole[0],
         annotations=whole[1:],
     )
@@ -135,33 +122,3 @@ def case_grid(shape: Shape) -> Grid:
         for middle, step, count in zip(CENTRE_MM, spacing, shape, strict=True)
     )
     return Grid(shape, spacing, (x, y, z))
-
-
-def _write_case_table(path: Path, cases: int, seed: int) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["case", "group", "cysts", "pathology"])
-        for index in range(cases):
-            plan = make_plan(index, seed=seed)
-            table.writerow([_name(index), plan.group, plan.cysts, plan.pathology])
-
-
-def _write_reference(folder: Path, case: OrganCase) -> None:
-    files: dict[str, NDArray[np.int16] | NDArray[np.uint8]] = {"image": case.image}
-    files |= {f"annotation_{k}": labels for k, labels in enumerate(case.annotations, start=1)}
-    for stem, array in files.items():
-        write_volume(folder / f"{stem}.nii.gz", Volume(array, case.grid))
-
-
-def _name(index: int) -> str:
-    return f"P{index + 1:03d}"
-
-
-def _check(cases: int, methods: int, shape: Shape) -> None:
-    check_counts(cases, methods)
-    if min(shape) < SMALLEST_SHAPE:
-        raise InputError(
-            f"a shape of {shape} is too small to show the organs",
-            f"Use at least {SMALLEST_SHAPE} voxels along each axis",
-        )

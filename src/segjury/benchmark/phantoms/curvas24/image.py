@@ -6,6 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Triple
+from segjury.benchmark.phantoms.abdomen import CAVA, LIVER_VEINS
+from segjury.benchmark.phantoms.ct import (
+    CAVA_HU,
+    PANCREAS,
+    SURROUNDINGS,
+    VEIN,
+    blend,
+    body,
+    paint_course,
+    paint_vessels,
+    with_noise,
+)
 from segjury.benchmark.phantoms.curvas24.anatomy import Kind, OrganPart, Patient
 from segjury.benchmark.phantoms.fields import (
     Field,
@@ -16,20 +28,6 @@ from segjury.benchmark.phantoms.fields import (
     smooth_noise,
     subgrid,
 )
-from segjury.benchmark.phantoms.pdacvi.image import (
-    ARTERY,
-    CAVA,
-    CAVAL,
-    LIVER_VEINS,
-    PANCREAS,
-    SPLENIC_VEIN,
-    SURROUNDINGS,
-    VEIN,
-    blend,
-    body,
-    paint_course,
-    with_noise,
-)
 from segjury.images.grid import Grid
 
 LIVER, CORTEX, MEDULLA, SINUS_FAT, FLUID, BILE = 108, 192, 168, -60, 6, 12
@@ -38,7 +36,7 @@ FINDINGS: dict[Kind, float] = {"cyst": 6.0, "metastasis": 62.0, "adrenal metasta
 _CORTEX_MM = 7.0
 
 
-def render_organs(
+def render(
     grid: Grid,
     patient: Patient,
     parts: list[OrganPart],
@@ -61,10 +59,8 @@ def render_organs(
         _paint_ball(
             image, grid, finding.centre_mm, (radius, radius, radius), FINDINGS[finding.kind]
         )
-    paint_course(image, grid, curve(*CAVA), CAVAL)
-    paint_course(image, grid, curve(*SPLENIC_VEIN), VEIN)
-    for name, course in patient.anatomy.vessels.items():
-        paint_course(image, grid, course, VEIN if name in ("PORTA", "SMV") else ARTERY)
+    paint_course(image, grid, curve(*CAVA), CAVA_HU)
+    paint_vessels(image, grid, patient.anatomy)
     return with_noise(image, noise_hu, rng)
 
 

@@ -21,9 +21,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.benchmark.phantoms.casting import cast_of
 from segjury.benchmark.phantoms.curvas24.anatomy import LABELS, ORGANS, OrganPart, PartName
-from segjury.benchmark.phantoms.curvas24.case import OrganCase
+from segjury.benchmark.phantoms.curvas24.cases import OrganCase
 from segjury.benchmark.phantoms.curvas24.raters import SCALE, count_finding, cut_tail
 from segjury.benchmark.phantoms.fields import Field, smooth_noise
 from segjury.images.grid import Grid
@@ -68,11 +67,6 @@ CHARACTERS = (
     Character("Kidney-losing", failing="loses a kidney"),
     Character("Cyst-counting", failing="counts cysts"),
 )
-
-
-def line_up(count: int) -> list[Character]:
-    """The first `count` characters; beyond seven, further ones named `Careful-2` and so on."""
-    return cast_of(CHARACTERS, count)
 
 
 @dataclass(frozen=True)

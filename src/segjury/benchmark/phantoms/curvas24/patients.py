@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segjury.arrays import Triple
+from segjury.benchmark.phantoms.abdomen import Anatomy, make_anatomy
 from segjury.benchmark.phantoms.curvas24.anatomy import (
     Finding,
     Kidney,
@@ -18,8 +17,7 @@ from segjury.benchmark.phantoms.curvas24.anatomy import (
     Patient,
     liver_mm,
 )
-from segjury.benchmark.phantoms.fields import Points, curve
-from segjury.benchmark.phantoms.pdacvi.anatomy import Anatomy, make_anatomy
+from segjury.benchmark.phantoms.fields import Points, curve, triple
 from segjury.images.grid import Grid
 
 CYST_RADIUS_MM = (4.0, 9.5)  # the study admitted cysts up to 2 cm wide
@@ -83,7 +81,7 @@ def _findings(
 def _moved(
     centre_mm: Triple, semi_axes_mm: Triple, shift_mm: Points, scale: Points
 ) -> tuple[Triple, Triple]:
-    return _triple(np.add(centre_mm, shift_mm)), _triple(np.multiply(semi_axes_mm, scale))
+    return triple(np.add(centre_mm, shift_mm)), triple(np.multiply(semi_axes_mm, scale))
 
 
 def _make_kidney(name: KidneyName, rng: np.random.Generator, *, widened: bool) -> Kidney:
@@ -99,7 +97,7 @@ def _make_kidney(name: KidneyName, rng: np.random.Generator, *, widened: bool) -
     )
     sinus = (15.0, 12.0, 22.0) if not widened else (22.0, 17.0, 32.0)
     inward = np.array([-13.0 * outward, -3.0, 0.0])
-    return Kidney(course, (_triple(middle + inward), sinus), outward, widened)
+    return Kidney(course, (triple(middle + inward), sinus), outward, widened)
 
 
 def _place_cyst(patient: Patient, radius_mm: float, rng: np.random.Generator) -> Finding:
@@ -114,17 +112,17 @@ def _place_cyst(patient: Patient, radius_mm: float, rng: np.random.Generator) ->
     way[0] = kidney.outward * abs(way[0])
     away = radii[at] + rng.uniform(-0.4, 0.3) * radius_mm
     centre = points[at] + away * way / np.linalg.norm(way)
-    return Finding("cyst", name, _triple(centre), radius_mm)
+    return Finding("cyst", name, triple(centre), radius_mm)
 
 
 def _in_liver(kind: Kind, patient: Patient, radius_mm: float, rng: np.random.Generator) -> Finding:
     """A finding most of which lies in the right lobe."""
     middle, semi = patient.lobes[0]
-    centre = _triple(np.array(middle))
+    centre = triple(np.array(middle))
     for _ in range(50):
         way = rng.normal(size=3)
         reach = rng.uniform(0.2, 0.85) / np.linalg.norm(way)
-        centre = _triple(np.array(middle) + np.array(semi) * way * reach)
+        centre = triple(np.array(middle) + np.array(semi) * way * reach)
         if liver_mm(Grid((1, 1, 1), origin_mm=centre), patient)[0, 0, 0] > 0.4 * radius_mm:
             break
     return Finding(kind, "liver", centre, radius_mm)
@@ -136,8 +134,4 @@ def _above_kidney(name: KidneyName, kidney: Kidney, rng: np.random.Generator) ->
     radius = float(rng.uniform(*ADRENAL_RADIUS_MM))
     away = float(radii[0]) + 0.75 * radius
     way = np.array([-0.5 * kidney.outward, -0.4, 0.77])
-    return Finding("adrenal metastasis", name, _triple(points[0] + away * way), radius)
-
-
-def _triple(values: NDArray[np.float64] | Sequence[float]) -> Triple:
-    return float(values[0]), float(values[1]), float(values[2])
+    return Finding("adrenal metastasis", name, triple(points[0] + away * way), radius)

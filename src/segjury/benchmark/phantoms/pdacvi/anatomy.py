@@ -1,8 +1,4 @@
-"""Where things lie around the pancreas: vessels, gland, lesion.
-
-Coordinates are millimetres in patient space: x to the patient's left, y to the back, z to the head;
-the origin is near the confluence of the portal vein.
-"""
+"""The lesion in the pancreas, and the gland and the vessels around it, on a grid."""
 
 from __future__ import annotations
 
@@ -13,60 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Triple
+from segjury.benchmark.phantoms.abdomen import VESSELS, Anatomy
 from segjury.benchmark.phantoms.fields import (
     Field,
     Points,
     box_between,
-    curve,
     ellipsoid_mm,
     smooth_noise,
     subgrid,
+    triple,
     tube_mm,
 )
 from segjury.images.grid import Grid
 
 Location = Literal["head", "body", "tail"]
 
-VESSELS = {"PORTA": 1, "SMV": 2, "AORTA": 3, "CELIAC TRUNK": 4, "SMA": 5}
-
 REACH_MM = 12.0  # how far outside a body its signed distance is needed
-
-_COURSES: dict[str, tuple[list[Triple], list[float]]] = {
-    "PORTA": (
-        [(-7, -9, 3), (-11, -8, 11), (-19, -7, 24), (-33, -9, 39), (-48, -12, 50)],
-        [6.0, 6.5, 6.5, 6.5, 6.0],
-    ),
-    "SMV": (
-        [(-13, -14, -95), (-10, -13, -55), (-7, -12, -25), (-6, -10, -8), (-7, -9, 3)],
-        [4.5, 5.0, 5.5, 5.8, 6.0],
-    ),
-    "AORTA": (
-        [(15, 23, 190), (13, 21, 80), (11, 20, 0), (9, 21, -80), (6, 25, -170)],
-        [10.5, 10.0, 9.5, 9.0, 8.5],
-    ),
-    "CELIAC TRUNK": (
-        [(12, 18, 29), (11, 7, 31), (9, -2, 32), (6, -8, 31)],
-        [4.0, 3.9, 3.7, 3.5],
-    ),
-    "SMA": (
-        [(11, 18, 13), (10, 8, 10), (9, 0, 2), (8, -6, -12), (6, -9, -45), (0, -12, -95)],
-        [4.2, 4.0, 4.0, 3.8, 3.5, 3.2],
-    ),
-}
-
-_PANCREAS: tuple[list[Triple], list[float]] = (
-    [
-        (-12, 0, -36),
-        (-28, -5, -20),
-        (-27, -15, -3),
-        (-9, -23, 6),
-        (14, -26, 13),
-        (40, -18, 20),
-        (65, 0, 27),
-        (86, 18, 35),
-    ],
-    [8.0, 14.0, 13.5, 8.5, 9.5, 9.5, 10.0, 8.0],
-)
 
 # for each site: a point on the vessel's course (share of its length) and the way to the lesion
 _SITES: dict[Location, list[tuple[str, float, Triple]]] = {
@@ -92,31 +50,6 @@ class Lesion:
 
     centre_mm: Triple
     semi_axes_mm: Triple
-
-
-@dataclass(frozen=True)
-class Anatomy:
-    """Courses of one patient: control points bent a little, each with its radii."""
-
-    vessels: dict[str, tuple[Points, Points]]
-    pancreas: tuple[Points, Points]
-
-
-def make_anatomy(rng: np.random.Generator) -> Anatomy:
-    """One patient: calibres vary by some 8 %, control points by a millimetre or two."""
-    joint = rng.normal(0, 1.0, 3)  # porta and SMV meet at one point
-    vessels = {}
-    for name, (control, radii) in _COURSES.items():
-        points = np.asarray(control, float)
-        moved = points + rng.normal(0, 0.8, points.shape)
-        if name == "PORTA":
-            moved[0] = points[0] + joint
-        if name == "SMV":
-            moved[-1] = points[-1] + joint
-        vessels[name] = curve(moved, np.asarray(radii) * rng.uniform(0.92, 1.08))
-    control, radii = _PANCREAS
-    moved = np.asarray(control) + rng.normal(0, 2.0, (len(control), 3))
-    return Anatomy(vessels, curve(moved, np.asarray(radii) * rng.uniform(0.85, 1.1)))
 
 
 def vessel_labels(grid: Grid, anatomy: Anatomy) -> NDArray[np.uint8]:
@@ -145,7 +78,7 @@ def place_lesion(
     """
     semi = rng.uniform(9.5, 16.0) * rng.uniform(0.88, 1.12, 3)
     if location == "tail":
-        return Lesion(_triple(along_pancreas(anatomy, rng.uniform(0.72, 0.9))), _triple(semi))
+        return Lesion(triple(along_pancreas(anatomy, rng.uniform(0.72, 0.9))), triple(semi))
     name, share, way = _SITES[location][rng.integers(len(_SITES[location]))]
     points, radii = anatomy.vessels[name]
     at = int(np.clip(share + rng.uniform(-0.03, 0.03), 0, 1) * (len(points) - 1))
@@ -155,7 +88,7 @@ def place_lesion(
     unit /= np.linalg.norm(unit)
     extent = float(1 / np.linalg.norm(unit / semi))
     away = extent + gap_mm(contact_deg, float(radii[at]))
-    return Lesion(_triple(points[at] + away * unit), _triple(semi))
+    return Lesion(triple(points[at] + away * unit), triple(semi))
 
 
 def gap_mm(contact_deg: float, vessel_radius_mm: float) -> float:
@@ -178,7 +111,7 @@ def decoys(anatomy: Anatomy, lesion: Lesion, rng: np.random.Generator) -> list[L
         gaps = [float(np.linalg.norm(centre - other)) for other in taken]
         if min(gaps) >= 26 and gaps[0] <= 58 and len(found) < 2:
             semi = rng.uniform(8.0, 12.5) * rng.uniform(0.85, 1.15, 3)
-            found.append(Lesion(_triple(centre), _triple(semi)))
+            found.append(Lesion(triple(centre), triple(semi)))
             taken.append(centre)
     return found
 
@@ -210,7 +143,3 @@ def pancreas_mm(
         np.maximum(phi, bridge, out=phi)
         np.maximum(phi, ellipsoid_mm(grid, lesion.centre_mm, lesion.semi_axes_mm) + 1, out=phi)
     return phi
-
-
-def _triple(values: NDArray[np.float64]) -> Triple:
-    return float(values[0]), float(values[1]), float(values[2])

@@ -1,4 +1,4 @@
-"""A synthetic CURVAS-PDACVI benchmark: CT, five raters, five vessels, simulated methods.
+"""The cases of CURVAS-PDACVI: a CT with a lesion that is more or less plain to see.
 
 Every five consecutive cases hold one of each degree of ambiguity, from plain to hopeless, and one
 of each degree of vessel contact, from none to encasement. In the hopeless ones the raters do not
@@ -7,46 +7,27 @@ even agree on where the lesion is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Shape, Triple
-from segjury.benchmark.phantoms.casting import check_counts
-from segjury.benchmark.phantoms.fields import Box, Field, box_between, smooth_noise, subgrid
+from segjury.arrays import Shape
+from segjury.benchmark.phantoms.abdomen import Anatomy, make_anatomy
+from segjury.benchmark.phantoms.fields import Box, Field, box_between, subgrid, triple
 from segjury.benchmark.phantoms.pdacvi.anatomy import (
-    Anatomy,
     Lesion,
     Location,
     decoys,
     lesion_mm,
-    make_anatomy,
     pancreas_mm,
     place_lesion,
     vessel_labels,
 )
-from segjury.benchmark.phantoms.pdacvi.case import PhantomCase, Plan
 from segjury.benchmark.phantoms.pdacvi.image import Findings, render
-from segjury.benchmark.phantoms.pdacvi.methods import line_up, simulate_method
-from segjury.benchmark.phantoms.raters import PANEL, Mask, Noise, draw
-from segjury.errors import InputError
-from segjury.images import write_volume
+from segjury.benchmark.phantoms.pdacvi.raters import draw_panel, outside_vessels
+from segjury.benchmark.phantoms.raters import Mask
 from segjury.images.grid import Grid
-from segjury.images.volume import Volume
-
-__all__ = [
-    "PhantomCase",
-    "Plan",
-    "case_grid",
-    "make_case",
-    "make_plan",
-    "method_rng",
-    "simulate_method",
-    "write_benchmark",
-]
-
 
 FIELD_OF_VIEW_MM = (384.0, 384.0, 240.0)
 LARGEST_SPACING_MM = (1.75, 1.75, 2.0)
@@ -57,43 +38,41 @@ OVERDRAWN_MM = 7.0  # how far raters usually go beyond the lesion
 
 AMBIGUITY = ((0.1, 0.28), (0.38, 0.54), (0.62, 0.76), (0.8, 0.92), (0.92, 1.0))
 HOPELESS = 4  # the last of them
-SMALLEST_SHAPE = 24
-SMALLEST_FINDING = 50  # voxels that a finding elsewhere must have in the field of view
 CONTACT_DEG = ((-12.0, -5.0), (30.0, 100.0), (110.0, 180.0), (190.0, 270.0), (290.0, 360.0))
-CAMPS = ((0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 0, -1, 1, 2), (-1, 0, 1, 0, 2), (1, -1, 0, 0, 2))
 
-_BLOCK, _ANATOMY, _RATERS, _IMAGE, _METHODS = 1, 2, 3, 4, 5  # independent streams of a case
-
-
-def write_benchmark(
-    out: Path,
-    *,
-    cases: int = 10,
-    methods: int = 6,
-    seed: int = 0,
-    shape: Shape = (112, 96, 64),
-    progress: Callable[[str], None] | None = None,
-) -> None:
-    """Write `out`/reference and `out`/predictions; `progress` hears of each finished case."""
-    _check(cases, methods, shape)
-    for index in range(cases):
-        case = make_case(index, seed=seed, shape=shape)
-        _write_reference(out / "reference" / case.name, case)
-        for number, character in enumerate(line_up(methods)):
-            mask, probability = simulate_method(case, character, method_rng(seed, index, number))
-            folder = out / "predictions" / character.name / case.name
-            write_volume(folder / "segmentation.nii.gz", Volume(mask, case.grid))
-            write_volume(folder / "probability.nii.gz", Volume(probability, case.grid))
-        if progress is not None:
-            progress(case.name)
+_BLOCK, _ANATOMY, _RATERS, _IMAGE = 1, 2, 3, 4  # independent streams of a case
 
 
-def method_rng(seed: int, index: int, number: int) -> np.random.Generator:
-    """The random stream of one method on one case."""
-    return np.random.default_rng([seed, index, _METHODS, number])
+@dataclass(frozen=True)
+class Plan:
+    """How hard a case is: ambiguity, vessel contact in degrees (negative: mm away)."""
+
+    ambiguity: float
+    hopeless: bool
+    contact_deg: float
+    location: Location
 
 
-def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> PhantomCase:
+@dataclass(frozen=True)
+class LesionCase:
+    """One case in memory; arrays are on `grid`, `roi` is the part of it that holds the gland."""
+
+    name: str
+    grid: Grid
+    image: NDArray[np.int16]
+    raters: list[Mask]
+    vessels: NDArray[np.uint8]
+    pancreas: Mask
+    plan: Plan
+    roi: Box
+
+    @property
+    def ambiguity(self) -> float:
+        """From 0, every edge is clear, to 1, raters draw different findings."""
+        return self.plan.ambiguity
+
+
+def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> LesionCase:
     """Case number `index` (from 0): the same for the same seed and shape, whatever else is made."""
     plan = make_plan(index, seed=seed)
     rng = np.random.default_rng([seed, index, _ANATOMY])
@@ -107,8 +86,12 @@ def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> Pha
     gland = pancreas_mm(part, anatomy, lesions, rng)
     vessels = vessel_labels(grid, anatomy)
     free = vessels[roi] == 0
-    drawn = _panel(
-        _outside_vessels(phis, free), part, plan, np.random.default_rng([seed, index, _RATERS])
+    drawn = draw_panel(
+        outside_vessels(phis, free),
+        part,
+        plan.ambiguity,
+        np.random.default_rng([seed, index, _RATERS]),
+        hopeless=plan.hopeless,
     )
     image = render(
         grid,
@@ -116,7 +99,7 @@ def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> Pha
         Findings(roi, gland, _darkness(phis, plan.ambiguity)),
         np.random.default_rng([seed, index, _IMAGE]),
     )
-    return PhantomCase(
+    return LesionCase(
         name=f"P{index + 1:03d}",
         grid=grid,
         image=image,
@@ -158,7 +141,7 @@ def case_grid(shape: Shape, lesions: list[Lesion]) -> Grid:
         middle = (low + high) / 2
         centre = np.where(first > last, middle, np.clip(centre, first, np.maximum(first, last)))
     origin = (centre - size / 2).round(2)
-    return Grid(shape, _triple(spacing), _triple(origin))
+    return Grid(shape, triple(spacing), triple(origin))
 
 
 def _region(grid: Grid, anatomy: Anatomy, lesions: list[Lesion]) -> Box:
@@ -168,29 +151,6 @@ def _region(grid: Grid, anatomy: Anatomy, lesions: list[Lesion]) -> Box:
     low = np.minimum(points.min(axis=0) - reach, centres.min(axis=0) - 35)
     high = np.maximum(points.max(axis=0) + reach, centres.max(axis=0) + 35)
     return box_between(grid, low, high)
-
-
-def _outside_vessels(phis: list[Field], free: Mask) -> list[Field]:
-    """The findings without the vessels, which nobody draws in; none that the crop has cut off."""
-    seen = [np.where(free, phi, np.float32(-99)) for phi in phis]
-    return [seen[0], *(phi for phi in seen[1:] if np.count_nonzero(phi > 0) >= SMALLEST_FINDING)]
-
-
-def _panel(phis: list[Field], part: Grid, plan: Plan, rng: np.random.Generator) -> list[Mask]:
-    """What the five raters draw; in a hopeless case they fall into camps.
-
-    A camp is the number of the finding its raters take for the lesion; -1 takes the first two.
-    """
-    seen = [phis[0]] * len(PANEL)
-    if plan.hopeless:
-        camps = CAMPS[rng.integers(len(CAMPS))]
-        both = np.maximum(phis[0], phis[min(1, len(phis) - 1)])
-        seen = [both if camp < 0 else phis[min(camp, len(phis) - 1)] for camp in camps]
-    shared = smooth_noise(part, Noise.length_mm, rng)
-    return [
-        draw(phi, part, rater, ambiguity=plan.ambiguity, shared=shared, rng=rng)
-        for phi, rater in zip(seen, PANEL, strict=True)
-    ]
 
 
 def _darkness(phis: list[Field], ambiguity: float) -> Field:
@@ -209,25 +169,3 @@ def _whole(mask: Mask, grid: Grid, roi: Box) -> Mask:
     whole = np.zeros(grid.shape, bool, order="F")
     whole[roi] = mask
     return whole
-
-
-def _write_reference(folder: Path, case: PhantomCase) -> None:
-    first = np.where(case.pancreas, np.uint8(2), np.uint8(0))
-    first[case.raters[0]] = 1
-    files = {"image": case.image, "annotation_1": first, "annotation_vascular": case.vessels}
-    files |= {f"annotation_{k}": mask for k, mask in enumerate(case.raters[1:], start=2)}
-    for stem, array in files.items():
-        write_volume(folder / f"{stem}.nii.gz", Volume(array, case.grid))
-
-
-def _check(cases: int, methods: int, shape: Shape) -> None:
-    check_counts(cases, methods)
-    if min(shape) < SMALLEST_SHAPE:
-        raise InputError(
-            f"a shape of {shape} is too small for a lesion and its surroundings",
-            f"Use at least {SMALLEST_SHAPE} voxels along each axis",
-        )
-
-
-def _triple(values: NDArray[np.float64]) -> Triple:
-    return float(values[0]), float(values[1]), float(values[2])

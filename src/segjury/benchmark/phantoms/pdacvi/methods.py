@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from segjury.benchmark.phantoms.casting import cast_of
 from segjury.benchmark.phantoms.fields import Field, smooth_noise, subgrid
-from segjury.benchmark.phantoms.pdacvi.case import PhantomCase
+from segjury.benchmark.phantoms.pdacvi.cases import LesionCase
 from segjury.benchmark.phantoms.raters import Mask
 from segjury.images.grid import Grid
 
@@ -111,13 +110,8 @@ CHARACTERS = (
 )
 
 
-def line_up(count: int) -> list[Character]:
-    """The first `count` characters; beyond six, further ones named `Calibrated-2` and so on."""
-    return cast_of(CHARACTERS, count)
-
-
 def simulate_method(
-    case: PhantomCase, character: Character, rng: np.random.Generator
+    case: LesionCase, character: Character, rng: np.random.Generator
 ) -> tuple[Mask, NDArray[np.float32]]:
     """The binary mask and the probability map that a method of this character gives for a case."""
     grid = subgrid(case.grid, case.roi)

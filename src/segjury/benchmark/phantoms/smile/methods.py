@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from segjury.arrays import flat
-from segjury.benchmark.phantoms.casting import cast_of
+from segjury.benchmark.phantoms.smile.cases import VesselCase
 from segjury.benchmark.phantoms.smile.raster import Mask, Pieces, pieces_of, rasterise_pieces
 from segjury.benchmark.phantoms.smile.tree import Vessel, VesselTree
-from segjury.images.grid import Grid
-
-Dataset = Literal["open", "secret"]
 
 _UNFAMILIAR = 1.2  # how much worse faults are in the secret data set
 _SLICES = 32  # smoothed together
@@ -33,18 +30,6 @@ _END_RADIUS_VOXELS = 1.5  # thicker vessels are not overlooked
 _GAP_VOXELS = 3.0  # left free between the rounded ends at a gap
 _GAP_RADIUS_VOXELS = 3.0  # thicker vessels have no gaps
 _CLUSTER = 5  # voxels in the largest cluster of noise
-
-
-@dataclass(frozen=True)
-class VesselCase:
-    """One case in memory: the vessels as they are, their image and their mask."""
-
-    name: str
-    dataset: Dataset
-    grid: Grid
-    tree: VesselTree
-    image: NDArray[np.uint16]
-    annotation: Mask
 
 
 @dataclass(frozen=True)
@@ -73,12 +58,7 @@ CHARACTERS = (
 )
 
 
-def line_up(count: int) -> list[Character]:
-    """The first `count` characters; beyond seven, further ones named `Careful-2` and so on."""
-    return cast_of(CHARACTERS, count)
-
-
-def segment(case: VesselCase, character: Character, rng: np.random.Generator) -> Mask:
+def simulate_method(case: VesselCase, character: Character, rng: np.random.Generator) -> Mask:
     """The mask that a method of this character gives for a case."""
     strength = float(rng.uniform(0.9, 1.1)) * (_UNFAMILIAR if case.dataset == "secret" else 1)
     if character.sees == "image":
