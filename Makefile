@@ -36,12 +36,12 @@ format: .venv/ready  ## format the code
 gallery: demo  ## draw the figures of the documentation from the demo
 	$(BIN)/python docs/make_gallery.py demo
 
-bench: .venv/ready  ## print the performance table
-	$(BIN)/python benchmarks/run.py
+bench: .venv/ready  ## print the performance tables; ARGS=--quick takes two minutes
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 fuzz: .venv/ready  ## fuzz every reader for a minute
 	$(BIN)/python -m pip install --quiet --group fuzz
-	for target in nifti nifti_gz mha nrrd npz toml scores cases; do $(BIN)/python fuzz/fuzz.py $$target --seconds 60 || exit 1; done
+	for target in $$($(BIN)/python fuzz/fuzz.py --list); do $(BIN)/python fuzz/fuzz.py $$target --seconds 60 || exit 1; done
 
 clean:  ## remove what the other targets made
 	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

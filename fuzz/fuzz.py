@@ -1,6 +1,7 @@
 """Feed a reader with damaged files, led by the code they reach (atheris), until it breaks.
 
     python fuzz/fuzz.py TARGET [--seconds 60]
+    python fuzz/fuzz.py --list
 
 A crash, a hang of ten seconds or more than 2 GB of memory end the run; the input is left in the
 folder where it was started.
@@ -27,9 +28,13 @@ MOST_BYTES = 1 << 32  # of address space: what a header claims and no file holds
 def main() -> None:
     """Run one target for some seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("target", choices=TARGETS, nargs="?")
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--list", action="store_true", help="print the names of all targets")
     options = parser.parse_args()
+    if options.list or options.target is None:
+        print(*TARGETS)
+        return
     target = TARGETS[options.target]
     folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{options.target}-"))
     seeds = folder / "seeds"

@@ -253,13 +253,15 @@ def _as(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
     return read_beside
 
 
+IMAGES = {
+    ".nii.gz": tuple(gzip.compress(content, mtime=0) for content in NIFTI),
+    ".nii": NIFTI,
+    ".mha": MHA,
+    ".nrrd": NRRD,
+}
 TARGETS = {
-    "nifti": Target("v.nii", IMAGE_READERS, NIFTI),
-    "nifti_gz": Target(
-        "v.nii.gz", IMAGE_READERS, tuple(gzip.compress(content, mtime=0) for content in NIFTI)
-    ),
-    "mha": Target("v.mha", IMAGE_READERS, MHA),
-    "nrrd": Target("v.nrrd", IMAGE_READERS, NRRD),
+    # a format without seeds is an error here
+    **{s.strip("."): Target(f"v{s}", IMAGE_READERS, IMAGES[s]) for s in images.SUFFIXES},
     "npz": Target("v.npz", (_read_archive,), NPZ),
     "toml": Target("p.toml", (load_protocol,), TOML),
     "scores": Target(

@@ -228,7 +228,7 @@ FILES = {
         "segmentation.nrrd", nrrd("data file: /etc/passwd\n"), "another file",
     ),
     "NRRD with a size 0": ("segmentation.nrrd", nrrd(sizes="6 0 4"), "has shape"),
-    "NRRD in bzip2": ("segmentation.nrrd", nrrd(encoding="bzip2"), "in the form 'bzip2'"),
+    "NRRD in bzip2": ("segmentation.nrrd", nrrd(encoding="bzip2"), "encoded as 'bzip2'"),
     "NRRD of colours": (
         "segmentation.nrrd", nrrd("kinds: RGB-color domain domain\n"), "several values",
     ),

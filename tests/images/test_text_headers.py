@@ -242,9 +242,9 @@ SMALL = nrrd(encoding="gzip", data=gzip.compress(DATA[:12], mtime=0))
 BAD_NRRD = {
     "elsewhere": (nrrd("data file: v.raw\n"), "another file"),
     "elsewhere, oddly": (nrrd("DataFile: LIST\n"), "another file"),
-    "hex": (nrrd(encoding="hex"), "in the form 'hex'"),
-    "bzip2": (nrrd(encoding="bzip2"), "in the form 'bzip2'"),
-    "text": (nrrd(encoding="ascii"), "in the form 'ascii'"),
+    "hex": (nrrd(encoding="hex"), "encoded as 'hex'"),
+    "bzip2": (nrrd(encoding="bzip2"), "encoded as 'bzip2'"),
+    "text": (nrrd(encoding="ascii"), "encoded as 'ascii'"),
     "block": (nrrd(kind="block"), "of type 'block'"),
     "colours": (nrrd("kinds: RGB-color domain domain\n"), "several values"),
     "vectors": (nrrd("kinds: vector domain domain domain\n", n=4, sizes="3 2 2 1"), "several"),

@@ -53,7 +53,7 @@ def case_rows(path: Path) -> list[dict[str, str]]:
         raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
     for number, row in enumerate(rows, 2):
         if any(row.get(None) or ()):  # beyond the last column
-            raise InputError(f"{path.name}: row {number} has more cells than line 1", "Mend it")
+            raise InputError(f"{path.name}: row {number} has more cells than line 1", "Fix it")
         if any("\0" in (cell or "") for cell in row.values()):
             raise InputError(f"{path.name}: row {number} has a NUL", "Save it as CSV, UTF-8")
     return [{key: (cell or "").strip() for key, cell in row.items() if key} for row in rows]

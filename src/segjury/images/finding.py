@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from segjury.errors import InputError, MissingInputError
-
-SUFFIXES = (".nii.gz", ".nii", ".mha", ".nrrd")
+from segjury.images.formats import SUFFIXES
 
 
 def is_file(path: Path) -> bool:
@@ -33,11 +32,11 @@ def candidates(folder: Path, stem: str) -> list[Path]:
 
 def find(folder: Path, stem: str) -> Path:
     """The one image `stem` in `folder`."""
-    found = candidates(folder, stem)
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
+    paths = candidates(folder, stem)
+    if len(paths) > 1:
+        names = ", ".join(path.name for path in paths)
         raise InputError(f"{folder.name} has {names}", "Keep one of them")
-    if not found:
+    if not paths:
         if is_folder(folder) and not os.access(folder, os.R_OK | os.X_OK):
             raise InputError(f"{folder.name} cannot be read (Permission denied)", "Allow it")
         for path in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
@@ -46,4 +45,4 @@ def find(folder: Path, stem: str) -> Path:
             if path.exists():
                 raise InputError(f"{path.name} is no file", "Put a file in its place")
         raise MissingInputError(f"{stem}{SUFFIXES[0]} is missing")
-    return found[0]
+    return paths[0]

@@ -5,22 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
 from segjury.arrays import Shape
 from segjury.errors import InputError, MissingInputError, unreadable
-from segjury.images.finding import SUFFIXES, is_file
-from segjury.images.formats import mha, nifti, nrrd
+from segjury.images.finding import is_file
+from segjury.images.formats import FORMATS, SUFFIXES
 from segjury.images.formats.streams import Change, as_stored
-from segjury.images.formats.values import Labels, Probabilities, storable
+from segjury.images.formats.values import Labels, Probabilities
 from segjury.images.grid import Grid
 from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
 from segjury.runtime.writing import whole_file
-
-FORMATS: dict[str, ModuleType] = {".nii.gz": nifti, ".nii": nifti, ".mha": mha, ".nrrd": nrrd}
 
 
 def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
@@ -71,10 +68,9 @@ def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volu
 
 def write_volume(path: Path, volume: Volume) -> None:
     """Write a volume in the format of the suffix; the file appears whole or not at all."""
-    suffix = suffix_of(path)
-    write = nifti.write if suffix in (".nii.gz", ".nii") else _write_with_simpleitk
+    format_ = FORMATS[suffix_of(path)]
     with whole_file(path) as partial:
-        write(partial, volume)
+        format_.write(partial, volume)
 
 
 def suffix_of(path: Path) -> str:
@@ -103,14 +99,3 @@ def _errors_about(path: Path) -> Iterator[None]:
         raise error.about(path.name) from None
     except OSError as error:
         raise unreadable(error).about(path.name) from None
-
-
-def _write_with_simpleitk(path: Path, volume: Volume) -> None:
-    import SimpleITK as sitk
-
-    array = storable(volume.array)
-    image = sitk.GetImageFromArray(np.ascontiguousarray(array.T))
-    image.SetSpacing(volume.grid.spacing_mm)
-    image.SetOrigin(volume.grid.origin_mm)
-    image.SetDirection(np.array(volume.grid.direction).reshape(-1).tolist())
-    sitk.WriteImage(image, str(path), useCompression=True)

@@ -103,7 +103,7 @@ def _parse(text: str, where: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(f"{where} is nested too deeply", "Give it a simpler form") from None
     except ValueError as error:  # its own kind, or a number of too many digits
-        raise InputError(f"{where} is not valid TOML: {error}", "Mend that line") from None
+        raise InputError(f"{where} is not valid TOML: {error}", "Fix that line") from None
 
 
 def _shown(value: object) -> str:

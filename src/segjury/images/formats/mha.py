@@ -7,28 +7,28 @@ Space is LPS. A row of `TransformMatrix` is an axis of the image.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from segjury.arrays import Shape
 from segjury.errors import InputError
 from segjury.images.formats.limits import placed, three_dimensions
-from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.text_headers import (
     Lines,
     Stored,
     keep,
     numbers,
-    read_stored,
+    readers,
     required,
     shown,
     whole_numbers,
+    write,
 )
 from segjury.images.grid import Grid
-from segjury.images.volume import Volume
 
+__all__ = ["SUFFIXES", "read", "read_grid", "write"]
+
+SUFFIXES = (".mha",)
 TYPES = {
     "MET_CHAR": "i1",
     "MET_UCHAR": "u1",
@@ -58,18 +58,6 @@ PLAIN = {
 }
 
 
-def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
-    """The volume in a file, its voxels changed as they are read."""
-    with path.open("rb") as file:
-        return read_stored(file, _header(file), expected_shape, change)
-
-
-def read_grid(path: Path) -> Grid:
-    """The grid of the volume in a file."""
-    with path.open("rb") as file:
-        return _header(file).grid
-
-
 def _header(file: BinaryIO) -> Stored:
     fields = _fields(file)
     if fields[LAST].lower() != "local":
@@ -90,8 +78,8 @@ def _header(file: BinaryIO) -> Stored:
 def _fields(file: BinaryIO) -> dict[str, str]:
     lines, fields = Lines(file), dict[str, str]()
     while LAST not in fields:
-        key, sign, value = (lines.next() or "").partition("=")
-        if not sign:
+        key, equals, value = (lines.next() or "").partition("=")
+        if not equals:
             raise InputError("is not an MHA file", "Write it again, or give it its true ending")
         keep(fields, key.strip(), value.strip())
     return fields
@@ -114,11 +102,12 @@ def _grid(fields: Mapping[str, str]) -> Grid:
 
 
 def _one_of(fields: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    found: dict[Any, str] = {fields[name]: name for name in names if name in fields}
-    if len(found) > 1:
-        told = " and ".join(map(repr, found.values()))
-        raise InputError(f"says different things in {told}", "Write it again")
-    return next(iter(found), None)
+    """The value of a field that has several names, all of which must agree."""
+    names_by_value = {fields[name]: name for name in names if name in fields}
+    if len(names_by_value) > 1:
+        lines = " and ".join(map(repr, names_by_value.values()))
+        raise InputError(f"says different things in {lines}", "Write it again")
+    return next(iter(names_by_value), None)
 
 
 def _flag(fields: Mapping[str, str], names: tuple[str, ...], *, default: bool) -> bool:
@@ -126,5 +115,10 @@ def _flag(fields: Mapping[str, str], names: tuple[str, ...], *, default: bool) -
     if text is None:
         return default
     if text.lower() not in ("true", "false", "1", "0"):
-        raise InputError(f"says {names[0]!r} is {shown(text)}, expected True or False", "Mend it")
+        raise InputError(
+            f"says {names[0]!r} is {shown(text)}, expected True or False", "Write it again"
+        )
     return text.lower() in ("true", "1")
+
+
+read, read_grid = readers(_header)

@@ -38,6 +38,7 @@ from segjury.images.formats.values import storable
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
+SUFFIXES = (".nii.gz", ".nii")
 GZIP = b"\x1f\x8b"
 NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
 EXTENSION_BYTES = 1 << 26  # of what may stand between header and data

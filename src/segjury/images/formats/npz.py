@@ -144,10 +144,10 @@ def _array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if length > HEADER_BYTES:
         raise InputError(f"has an array with a header of {length} bytes", "Export it again")
     text = read_exactly(stream, length).decode("latin-1")
-    form = [pattern.search(text) for pattern in (DESCRIPTION, FORTRAN_ORDER, SHAPE)]
-    if None in form:
+    fields = [pattern.search(text) for pattern in (DESCRIPTION, FORTRAN_ORDER, SHAPE)]
+    if None in fields:
         raise InputError("has a broken array header", "Export it again")
-    described, fortran_order, shape = (match.group(1) for match in form if match)
+    described, fortran_order, shape = (match.group(1) for match in fields if match)
     if not FLOATS.fullmatch(described) or fortran_order == "True":
         kind = "objects" if "O" in described else described[:20]
         order = " in Fortran order" if fortran_order == "True" else ""

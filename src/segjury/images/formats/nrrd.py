@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from segjury.arrays import Floats, Shape
+from segjury.arrays import Floats
 from segjury.errors import InputError
 from segjury.images.formats.limits import placed, three_dimensions
-from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.text_headers import (
     Lines,
     Packing,
     Stored,
     keep,
     numbers,
-    read_stored,
+    readers,
     required,
     shown,
     whole_numbers,
+    write,
 )
 from segjury.images.grid import Grid
-from segjury.images.volume import Volume
 
+__all__ = ["SUFFIXES", "read", "read_grid", "write"]
+
+SUFFIXES = (".nrrd",)
 MAGIC = re.compile(r"NRRD(00\.01|000[1-5])")
 TYPES = {
     "i1": ("signed char", "int8", "int8_t"),
@@ -65,18 +66,6 @@ NOT_KNOWN_HERE = ("lineskip", "byteskip", "axismins", "axismaxs")
 VECTOR = re.compile(r"\(([^()]*)\)")
 
 
-def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
-    """The volume in a file, its voxels changed as they are read."""
-    with path.open("rb") as file:
-        return read_stored(file, _header(file), expected_shape, change)
-
-
-def read_grid(path: Path) -> Grid:
-    """The grid of the volume in a file."""
-    with path.open("rb") as file:
-        return _header(file).grid
-
-
 def _header(file: BinaryIO) -> Stored:
     fields = _fields(file)
     if "datafile" in fields:
@@ -86,7 +75,7 @@ def _header(file: BinaryIO) -> Stored:
             raise InputError(f"has a line {key!r} in its header", "Write it without")
     encoding = required(fields, "encoding").lower()
     if encoding not in PACKINGS:
-        raise InputError(f"has its data in the form {shown(encoding)}", "Store them raw or as gzip")
+        raise InputError(f"has its data encoded as {shown(encoding)}", "Store them raw or as gzip")
     return Stored(_grid(fields), _dtype(fields), PACKINGS[encoding])
 
 
@@ -96,10 +85,10 @@ def _fields(file: BinaryIO) -> dict[str, str]:
     if not MAGIC.fullmatch(lines.next() or ""):
         raise InputError("is not an NRRD file", "Write it again, or give it its true ending")
     while line := lines.next():
-        key, sign, value = line.partition(":")
+        key, colon, value = line.partition(":")
         if line.startswith("#") or value.startswith("="):
             continue
-        if not sign:
+        if not colon:
             raise InputError(f"has a line {shown(line)} in its header", "Write it again")
         keep(fields, "".join(key.split()).lower(), value.strip())
     if line is None:
@@ -170,7 +159,12 @@ def _space(fields: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
 
 def _vectors(text: str, count: int, length: int, key: str) -> Floats:
     """`count` vectors such as `(1,0,0)`."""
-    found = VECTOR.findall(text)
-    if len(found) != count or VECTOR.sub("", text).strip():
-        raise InputError(f"says {key!r} is {shown(text)}, expected {count} vectors", "Mend it")
-    return np.array([numbers(inside.replace(",", " "), length, key) for inside in found])
+    vectors = VECTOR.findall(text)
+    if len(vectors) != count or VECTOR.sub("", text).strip():
+        raise InputError(
+            f"says {key!r} is {shown(text)}, expected {count} vectors", "Write it again"
+        )
+    return np.array([numbers(inside.replace(",", " "), length, key) for inside in vectors])
+
+
+read, read_grid = readers(_header)

@@ -6,8 +6,9 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -16,7 +17,14 @@ from isal import igzip
 from segjury.arrays import Shape
 from segjury.errors import InputError
 from segjury.images.formats.limits import DEFLATE_LIMIT, check_size
-from segjury.images.formats.streams import Change, Inflated, broken_data_in_words, read_values
+from segjury.images.formats.streams import (
+    Change,
+    Inflated,
+    as_stored,
+    broken_data_in_words,
+    read_values,
+)
+from segjury.images.formats.values import storable
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
@@ -78,9 +86,9 @@ def whole_numbers(text: str, count: int, key: str) -> list[int]:
     return [int(word) for word in _words(text, count, key, WHOLE_NUMBER)]
 
 
-def _words(text: str, count: int, key: str, form: re.Pattern[str]) -> list[str]:
+def _words(text: str, count: int, key: str, pattern: re.Pattern[str]) -> list[str]:
     words = text.split()
-    if len(words) != count or not all(form.fullmatch(word) for word in words):
+    if len(words) != count or not all(pattern.fullmatch(word) for word in words):
         many = "1 number" if count == 1 else f"{count} numbers"
         raise InputError(f"says {key!r} is {shown(text)}, expected {many}", "Write it again")
     return words
@@ -91,7 +99,25 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 
-def read_stored(
+def readers(
+    header: Callable[[BinaryIO], Stored],
+) -> tuple[Callable[..., Volume], Callable[[Path], Grid]]:
+    """The functions `read` and `read_grid` of a format, from the one that reads its header."""
+
+    def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+        """The volume in a file, its voxels changed as they are read."""
+        with path.open("rb") as file:
+            return _read_voxels(file, header(file), expected_shape, change)
+
+    def read_grid(path: Path) -> Grid:
+        """The grid of the volume in a file."""
+        with path.open("rb") as file:
+            return header(file).grid
+
+    return read, read_grid
+
+
+def _read_voxels(
     file: BinaryIO, stored: Stored, expected_shape: Shape | None, change: Change
 ) -> Volume:
     """The voxels that begin where `file` stands, changed as they are read."""
@@ -109,3 +135,15 @@ def read_stored(
         values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
         stream.read(1)  # lets the checksum behind the data be compared
     return Volume(values.reshape(grid.shape, order="F"), grid, spans)
+
+
+def write(path: Path, volume: Volume) -> None:
+    """Write a volume with SimpleITK, compressed."""
+    import SimpleITK as sitk
+
+    array = storable(volume.array)
+    image = sitk.GetImageFromArray(np.ascontiguousarray(array.T))
+    image.SetSpacing(volume.grid.spacing_mm)
+    image.SetOrigin(volume.grid.origin_mm)
+    image.SetDirection(np.array(volume.grid.direction).reshape(-1).tolist())
+    sitk.WriteImage(image, str(path), useCompression=True)
