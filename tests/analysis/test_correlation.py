@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
-from scipy.cluster import hierarchy
 
-from segjury.analysis.statistics.correlation import clustered, correlations, groups
+from segjury.analysis.statistics.correlation import clustered, correlations
 
 KINDS = ("pearson", "spearman", "kendall")
 BY_SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -156,23 +155,8 @@ def test_metrics_that_agree_stand_together():
     assert sorted(found.order) == [0, 1, 2, 3, 4]
     assert abs(place[0] - place[2]) == 1
     assert abs(place[1] - place[3]) == 1
-    assert groups(found.linkage, 0.15).tolist() == [0, 1, 0, 2, 3]
-    assert groups(found.linkage, 0.5).tolist() == [0, 1, 0, 1, 2]
-    assert groups(found.linkage, 2.0).tolist() == [0, 0, 0, 0, 0]
     # Average linkage by hand: 1 - 0.9, 1 - 0.8, 1 for the undefined one.
     np.testing.assert_allclose(found.linkage[:3, 2], [0.1, 0.2, 1.0])
-
-
-def test_mergers_at_the_threshold_count():
-    linkage = clustered(np.array([[1.0, 0.7], [0.7, 1.0]])).linkage
-    assert 1 - 0.7 > 0.3  # but for the last bit they are the same number
-    assert groups(linkage, 0.3).tolist() == [0, 0]
-    assert groups(linkage, 0.29).tolist() == [0, 1]
-
-    # The third joins the first two at (0.2 + 0.4) / 2, which is 0.3 but for the last bit.
-    linkage = clustered(np.array([[1.0, 0.9, 0.8], [0.9, 1.0, 0.6], [0.8, 0.6, 1.0]])).linkage
-    assert linkage[1, 2] > 0.3
-    assert groups(linkage, 0.3).tolist() == [0, 0, 0]
 
 
 def test_neighbours_in_the_order_are_as_close_as_the_tree_allows():
@@ -183,21 +167,10 @@ def test_neighbours_in_the_order_are_as_close_as_the_tree_allows():
     assert clustered(r).order.tolist() in ([1, 0, 3, 2], [2, 3, 0, 1])
 
 
-def test_groups_are_those_of_cophenetic_distances():
-    linkage = clustered(correlations(scores(metrics=12), more(12)).matrix).linkage
-    distance = hierarchy.cophenet(linkage)
-    for threshold in (0.4, 0.5, 0.6):
-        label = groups(linkage, threshold)
-        i, j = np.triu_indices(12, 1)
-        np.testing.assert_array_equal(label[i] == label[j], distance <= threshold)
-        assert label[0] == 0
-        assert (np.diff(np.unique(label, return_index=True)[1]) > 0).all()
-
-
-def test_one_metric_is_a_group():
-    found = clustered(np.ones((1, 1)))
-    assert found.order.tolist() == [0]
-    assert groups(found.linkage, 0.5).tolist() == [0]
+def test_one_metric_merges_with_none():
+    alone = clustered(np.ones((1, 1)))
+    assert alone.order.tolist() == [0]
+    assert len(alone.linkage) == 0
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,6 @@ def test_the_table_of_failures_by_hand():
     assert table.counts.tolist() == [[1, 1], [2, 1]]  # (methods, rules)
     assert table.unscored_counts.tolist() == [[0, 0], [1, 0]]
     np.testing.assert_allclose(table.shares, [[1 / 3, 1 / 3], [1.0, 1 / 3]])
-    assert table.failing_methods.tolist() == [[1, 1], [1, 0], [1, 1]]  # (cases, rules)
     assert table.failing_any.tolist() == [1, 1, 1]
     assert table.recurrent.tolist() == []
     table = failure_table(SCORES, [parse_rule("crps>5", SCORES), parse_rule("dsc<0.6", SCORES)])

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
-from math import comb
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
 from segjury.analysis.statistics import intervals
-from segjury.analysis.statistics.intervals import mean_interval, median_interval
+from segjury.analysis.statistics.intervals import mean_interval
 
 METHODS = ("bca", "percentile", "t")
 # Multiples of 1/8 and shifts and factors that leave all sums exact, so that laws hold to the bit.
@@ -199,52 +197,6 @@ def test_bca_misses_more_evenly_on_both_sides_than_percentile():
         interval = mean_interval(values, method=method, samples=1000, rng=rng())
         difference[method] = (interval.high < truth).mean() - (interval.low > truth).mean()
     assert 0 < difference["bca"] < difference["percentile"]
-
-
-@pytest.mark.parametrize("n", [1, 5, 6, 7, 8, 11, 20, 33, 64, 101])
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-def test_median_limits_are_those_of_scipys_quantile_test(n, level):
-    values = rng(n).random((n, 2))
-    interval = median_interval(values, level=level)
-    np.testing.assert_array_equal(interval.estimate, np.median(values, axis=0))
-    for column in range(2):
-        x = values[:, column]
-        expected = stats.quantile_test(x, q=np.median(x), p=0.5).confidence_interval(level)
-        np.testing.assert_equal(interval.low[column], expected.low)
-        np.testing.assert_equal(interval.high[column], expected.high)
-
-
-@pytest.mark.parametrize(
-    ("n", "ranks", "outside"),  # outside: Σ over i < k of 2 C(n, i), of 2^n
-    [(6, (1, 6), 2), (11, (2, 10), 24), (20, (6, 15), 43400)],
-)
-def test_median_limits_by_hand(n, ranks, outside):
-    interval = median_interval(np.arange(1.0, n + 1))
-    assert (interval.low, interval.high) == ranks
-    assert interval.coverage == pytest.approx(1 - outside / 2**n, rel=1e-14)
-
-
-def test_five_cases_cannot_enclose_a_median_at_95_percent():
-    interval = median_interval(np.arange(5.0))
-    assert interval.estimate == 2
-    assert np.isnan([interval.low, interval.high, interval.coverage]).all()
-
-
-@pytest.mark.parametrize("n", [5, 11, 40, 119])
-def test_a_level_that_order_statistics_meet_exactly_is_met(n):
-    for k in range(1, n // 2):
-        outside = Fraction(2 * sum(comb(n, i) for i in range(k)), 2**n)
-        if outside > 1e-9:
-            interval = median_interval(np.arange(1.0, n + 1), level=float(1 - outside))
-            assert (interval.low, interval.high) == (k, n + 1 - k)
-
-
-def test_median_limits_cover_as_they_say():
-    simulations = 20_000
-    interval = median_interval(rng(6).lognormal(0, 1, (11, simulations)))
-    share = ((interval.low <= 1) & (interval.high >= 1)).mean()
-    error = np.sqrt(interval.coverage * (1 - interval.coverage) / simulations)
-    assert share == pytest.approx(interval.coverage, abs=3 * error)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,16 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from segjury.analysis.statistics import wilcoxon as module
-from segjury.analysis.statistics.effects import median_difference, rank_biserial
-from segjury.analysis.statistics.wilcoxon import doubled_ranks, wilcoxon, wilcoxon_pairs
+from segjury.analysis.statistics.effects import median_difference
+from segjury.analysis.statistics.wilcoxon import doubled_ranks, signed_rank_tests, wilcoxon
+from segjury.rounding import rounded_differences
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 STEPS = arrays(np.int64, st.integers(1, 9), elements=st.integers(-4, 4))
+
+
+def rank_biserial(differences):
+    return signed_rank_tests(differences).correlation
 
 
 def by_brute_force(differences, alternative):
@@ -118,32 +123,13 @@ def test_ranks_are_scipys(values):
     assert (doubled_ranks(values) == 2 * stats.rankdata(values, axis=-1)).all()
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_pairs_are_tests_of_differences(alternative):
-    values = np.random.default_rng(7).normal([0, 0.3, 0.6, 0.9], size=(12, 4))
-    p = wilcoxon_pairs(values, alternative=alternative)
-    assert (np.diag(p) == 1).all()
-    for i, j in itertools.permutations(range(4), 2):
-        theirs = stats.wilcoxon(values[:, i], values[:, j], alternative=alternative, method="exact")
-        assert p[i, j] == pytest.approx(theirs.pvalue, rel=1e-12)
-
-
-def test_a_pair_does_not_depend_on_other_methods_nor_on_their_order():
-    values = np.random.default_rng(8).random((8, 4)).round(1)
-    values[:, 3] *= 1e14
-    p = wilcoxon_pairs(values)
-    order = [2, 0, 3, 1]
-    assert (wilcoxon_pairs(values[:, order]) == p[np.ix_(order, order)]).all()
-    assert (wilcoxon_pairs(values[:, :2]) == p[:2, :2]).all()
-    assert (p == p.T).all()
-    assert wilcoxon_pairs(values[:, :1]).tolist() == [[1]]
-
-
 def test_equal_steps_between_scores_are_ties_and_equal_scores_are_no_difference():
     # steps of 0.1, 0.1 and -0.1, which floating point makes three different ones, and a 0
     first, second = [0.3, 0.8, 0.6, 0.1 + 0.2], [0.2, 0.7, 0.7, 0.3]
-    p = wilcoxon_pairs(np.transpose([first, second]), alternative="greater")
-    assert p[0, 1] == by_brute_force([1, 1, -1], "greater") == 0.5
+    differences = rounded_differences(np.array(first), np.array(second))
+    assert (
+        wilcoxon(differences, alternative="greater") == by_brute_force([1, 1, -1], "greater") == 0.5
+    )
 
 
 def test_rank_biserial_by_hand():
@@ -219,9 +205,5 @@ def test_wrong_calls_are_refused():
         wilcoxon([1, 2], alternative="bigger")
     with pytest.raises(ValueError, match="method is 'approx', expected one of auto"):
         wilcoxon([1, 2], method="approx")
-    with pytest.raises(ValueError, match=r"values has shape \(2,\)"):
-        wilcoxon_pairs([1, 2])
-    with pytest.raises(ValueError, match="values must be finite, but 1 of 2"):
-        wilcoxon_pairs([[1, np.nan]])
     with pytest.raises(ValueError, match="level is 95"):
         median_difference([1, 2], level=95)

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
-from segjury.consensus import pack, seen_patterns
+from segjury.consensus import number_patterns, pack
 from segjury.consensus.agreement import SCALES, alpha_of_ratings, fleiss_kappa, krippendorff_alpha
 from tests.places import GOLDEN
 
@@ -120,7 +120,8 @@ def test_kappa_and_alpha_of_packed_masks():
     kappa = inter_rater.fleiss_kappa(table)
     alpha = alpha_of_ratings(by_voxel.T, scale="nominal")
     packed = pack(masks, n_labels=3)
-    seen = seen_patterns(by_voxel, n_labels=3, voxels_elsewhere=0)
+    everywhere = slice(0, len(by_voxel))
+    seen = number_patterns([[(everywhere, labels)] for labels in by_voxel.T], len(by_voxel))
     for found in (packed, seen):
         assert fleiss_kappa(found.labels, found.counts) == pytest.approx(kappa, abs=1e-12)
         assert krippendorff_alpha(found.labels, found.counts) == pytest.approx(alpha, abs=1e-12)

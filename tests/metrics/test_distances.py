@@ -22,14 +22,13 @@ from segjury.metrics.distances import (
     bavd,
     bavd_from_distances,
     voxel_distances,
-    voxel_hd,
 )
 from tests.places import GOLDEN
 from tests.scenes import blob
 
 FILES = GOLDEN / "evaluatesegmentation"
 EXPECTED = json.loads((FILES / "golden.json").read_text())
-TOOL_NAMES = {"HDRFDST": voxel_hd, "AVGDIST": ahd, "bAVD": bavd}
+TOOL_NAMES = {"AVGDIST": ahd, "bAVD": bavd}
 
 few = settings(max_examples=8, deadline=None)
 seeds = st.integers(0, 10_000)
@@ -64,9 +63,6 @@ def test_every_voxel_against_every_voxel(seed):
     assert ahd(a, b, spacing_mm=spacing_mm) == pytest.approx(
         (there.mean() + back.mean()) / 2, **approximately
     )
-    assert voxel_hd(a, b, spacing_mm=spacing_mm) == pytest.approx(
-        max(there.max(), back.max()), **approximately
-    )
 
 
 def row(*voxels):
@@ -81,14 +77,13 @@ def test_by_hand():
     assert bavd(reference, prediction) == (missed + added) / 2 / 4
     assert bavd(prediction, reference) == (missed + added) / 2 / 5
     assert ahd(reference, prediction) == (missed / 4 + added / 5) / 2
-    assert voxel_hd(reference, prediction) == 3
     assert bavd(reference, prediction, spacing_mm=(0.5, 1.0, 1.0)) == (missed + added) / 4 / 4
 
 
 def test_empty_masks_are_undefined():
     something, nothing = row(3), row()
     for pair in ((something, nothing), (nothing, something), (nothing, nothing)):
-        for metric in (bavd, ahd, voxel_hd):
+        for metric in (bavd, ahd):
             assert math.isnan(metric(*pair))
 
 

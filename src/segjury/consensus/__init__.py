@@ -9,7 +9,6 @@ from segjury.consensus.patterns import (
     number_patterns,
     pack,
     pack_marks,
-    seen_patterns,
 )
 from segjury.consensus.performance import Performance, performance
 from segjury.consensus.simple import Simple, simple
@@ -49,7 +48,6 @@ __all__ = [
     "pack",
     "pack_marks",
     "performance",
-    "seen_patterns",
     "simple",
     "soft_mean",
     "staple",

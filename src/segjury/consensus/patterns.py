@@ -8,7 +8,7 @@ measure into arithmetic on at most L^K counts, so its cost does not grow with th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -146,14 +146,6 @@ class SeenPatterns:
         for start, stop in nonzero_spans(self.of_voxel):
             values[start:stop] = per_pattern[self.of_voxel[start:stop]]
         return values
-
-
-def seen_patterns(labels: NDArray[Any], *, n_labels: int, voxels_elsewhere: int) -> SeenPatterns:
-    """The different rows of `labels` (voxels, raters), and one for what nobody labels."""
-    voxels = slice(0, labels.shape[0])
-    found = number_patterns([[(voxels, given)] for given in labels.T], labels.shape[0])
-    found.counts[0] += voxels_elsewhere
-    return replace(found, n_labels=n_labels)
 
 
 def number_patterns(raters: Iterable[Iterable[Piece]], n_voxels: int) -> SeenPatterns:

@@ -48,14 +48,6 @@ AHD = Metric(
 
 
 @dataclass(frozen=True)
-class Distances:
-    """What is left of many distances: their sum, and the largest one; 0 of none."""
-
-    total: float
-    largest: float
-
-
-@dataclass(frozen=True)
 class VoxelSet:
     """A mask as flat voxel indices (x fastest, ascending) on a grid."""
 
@@ -75,25 +67,24 @@ class VoxelSet:
         """`find_edge`, found once and kept."""
         return self.find_edge()
 
-    def distances_outside(self, other: VoxelSet, edge: Points) -> Distances:
-        """Distance to another set, given its edge, of the voxels that are not in it."""
+    def distance_outside(self, other: VoxelSet, edge: Points) -> float:
+        """Summed distance to another set, given its edge, of the voxels that are not in it."""
         distances, count = np.empty(self.voxels.size), 0
         for start in range(0, self.voxels.size, AT_ONCE):
             voxels = self.voxels[start : start + AT_ONCE]
             only = voxels[~contained(voxels, other.voxels)]
-            found = nearest_distances(Points(only, self.shape, self.spacing), edge)
-            distances[count : count + found.size] = found
-            count += found.size
-        found = distances[:count]
-        return Distances(float(found.sum()), float(found.max(initial=0)))
+            nearest = nearest_distances(Points(only, self.shape, self.spacing), edge)
+            distances[count : count + nearest.size] = nearest
+            count += nearest.size
+        return float(distances[:count].sum())
 
 
 @dataclass(frozen=True)
 class VoxelDistances:
     """How far the voxels in only one of two sets are from the other set, and the sets' sizes."""
 
-    missed: Distances  # of the reference
-    added: Distances  # by the prediction
+    missed: float  # of the reference, summed
+    added: float  # by the prediction, summed
     reference_size: int
     prediction_size: int
 
@@ -107,8 +98,8 @@ def voxel_distances(reference: VoxelSet, prediction: VoxelSet) -> VoxelDistances
     """The distances between two sets on the same grid, in the unit of its spacing."""
     return VoxelDistances(
         # Not kept: the edge of a bad prediction can be large, and nobody asks for it again.
-        reference.distances_outside(prediction, prediction.find_edge()),
-        prediction.distances_outside(reference, reference.edge),
+        reference.distance_outside(prediction, prediction.find_edge()),
+        prediction.distance_outside(reference, reference.edge),
         reference.voxels.size,
         prediction.voxels.size,
     )
@@ -133,22 +124,11 @@ def ahd(reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Triple | Non
     return ahd_from_distances(_mask_distances(reference, prediction, spacing_mm))
 
 
-def voxel_hd(
-    reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Triple | None = None
-) -> float:
-    """Hausdorff distance of the two sets of voxels, `max(max_r d(r, P), max_p d(p, R))`.
-
-    In voxel units, or in mm where the spacing is given. Undefined, NaN, where a mask is empty.
-    Source: EvaluateSegmentation (HDRFDST).
-    """
-    return voxel_hd_from_distances(_mask_distances(reference, prediction, spacing_mm))
-
-
 def bavd_from_distances(distances: VoxelDistances) -> float:
     """`bavd`."""
     if not distances.both_exist:
         return math.nan
-    total = distances.missed.total + distances.added.total
+    total = distances.missed + distances.added
     return total / 2 / distances.reference_size
 
 
@@ -156,16 +136,9 @@ def ahd_from_distances(distances: VoxelDistances) -> float:
     """`ahd`."""
     if not distances.both_exist:
         return math.nan
-    there = distances.missed.total / distances.reference_size
-    back = distances.added.total / distances.prediction_size
+    there = distances.missed / distances.reference_size
+    back = distances.added / distances.prediction_size
     return (there + back) / 2
-
-
-def voxel_hd_from_distances(distances: VoxelDistances) -> float:
-    """`voxel_hd`."""
-    if not distances.both_exist:
-        return math.nan
-    return max(distances.missed.largest, distances.added.largest)
 
 
 def _mask_distances(

@@ -111,23 +111,6 @@ def clustered(matrix: Floats) -> Clusters:
     return Clusters(hierarchy.leaves_list(linkage).astype(np.int64), np.asarray(linkage))
 
 
-def groups(linkage: Floats, threshold: float) -> Ints:
-    """Group of each metric: those that merged at a distance of at most `threshold` share one.
-
-    Groups are numbered from 0, by their first metric.
-    """
-    linkage = np.asarray(linkage, dtype=np.float64)
-    if len(linkage) == 0:
-        return np.zeros(1, np.int64)
-    from scipy.cluster import hierarchy
-
-    heights = linkage.copy()
-    heights[:, 2] = rounded(linkage[:, 2])
-    labels = hierarchy.fcluster(heights, float(rounded(np.array(threshold))), "distance")
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[inverse], dtype=np.int64)
-
-
 def _oriented(values: Floats, higher: Bools) -> Floats:
     """Scores of which more is better, without their last digits."""
     values, higher = np.asarray(values, dtype=np.float64), np.asarray(higher, dtype=bool)

@@ -1,4 +1,4 @@
-"""How large a paired difference is: rank-biserial correlation and median with its interval."""
+"""The median of paired differences, with its interval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from segjury.analysis.statistics.wilcoxon import checked_differences, signed_rank_tests
+from segjury.analysis.statistics.wilcoxon import checked_differences
 from segjury.arrays import Floats
 
 
@@ -23,11 +23,6 @@ class MedianDifference:
     low: Floats
     high: Floats
     coverage: float
-
-
-def rank_biserial(differences: ArrayLike) -> Floats:
-    """Matched-pairs rank-biserial correlation of rows of differences; see `signed_rank_tests`."""
-    return signed_rank_tests(differences, method="asymptotic").correlation
 
 
 def median_difference(differences: ArrayLike, *, level: float = 0.95) -> MedianDifference:

@@ -82,11 +82,6 @@ class FailureTable:
         return np.where(scored > 0, self.counts / np.maximum(scored, 1), np.nan)
 
     @property
-    def failing_methods(self) -> Ints:
-        """How many methods fail each rule on each case, (cases, rules)."""
-        return np.asarray(self.failed.sum(axis=2).T)
-
-    @property
     def failing_any(self) -> Ints:
         """How many methods fail at least one rule, per case."""
         return np.asarray(self.failed.any(axis=0).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Confidence intervals of means and medians over cases."""
+"""Confidence intervals of means over cases."""
 
 from __future__ import annotations
 
@@ -31,18 +31,6 @@ class MeanInterval:
     low: Floats
     high: Floats
     level: float
-    method: str
-
-
-@dataclass(frozen=True)
-class MedianInterval:
-    """Medians over cases with their limits, and the coverage these have at least."""
-
-    estimate: Floats
-    low: Floats
-    high: Floats
-    level: float
-    coverage: float
     method: str
 
 
@@ -95,30 +83,6 @@ def mean_interval(
         high=np.asarray(high),
         level=level,
         method=TITLES[method].format(samples),
-    )
-
-
-def median_interval(values: Floats, *, level: float = 0.95) -> MedianInterval:
-    """Interval of the median over the first axis, between two order statistics.
-
-    The k-th smallest and the k-th largest value, with the largest k that leaves
-    `1 - 2 P(Bin(n, 1/2) < k) >= level`: so often, or more often, they enclose the median of any
-    distribution. NaN where even the extremes do not, for 5 cases or fewer at 95 %.
-    Source: the inverted sign test; Conover, Practical Nonparametric Statistics, 3.2.
-    """
-    values = _checked(values, level)
-    n = len(values)
-    coverage = 1 - 2 * special.bdtr(np.arange((n + 1) // 2), n, 0.5)  # of k = 1, 2, ...
-    k = int(np.count_nonzero(coverage >= level - SAME))  # a level met exactly is met
-    ordered = np.sort(values, axis=0)
-    undefined = np.full(values.shape[1:], np.nan)
-    return MedianInterval(
-        estimate=np.asarray(np.median(values, axis=0)),
-        low=np.asarray(ordered[k - 1]) if k else undefined,
-        high=np.asarray(ordered[n - k]) if k else undefined,
-        level=level,
-        coverage=float(coverage[k - 1]) if k else float("nan"),
-        method="order statistics",
     )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.arrays import Floats, Ints
-from segjury.rounding import rounded_pairs
 
 Alternative = Literal["two-sided", "greater", "less"]
 Method = Literal["auto", "exact", "asymptotic"]
@@ -66,31 +65,6 @@ def signed_rank_tests(
     return SignedRanks(p.reshape(array.shape[:-1]), correlation.reshape(array.shape[:-1]))
 
 
-def wilcoxon_pairs(
-    values: ArrayLike, *, alternative: Alternative = "two-sided", method: Method = "auto"
-) -> Floats:
-    """P-values of the signed-rank test for every two methods; `values` has (cases, methods).
-
-    Entry [i, j] tests `values[:, i] - values[:, j]`, whatever the other methods are. 1 on the
-    diagonal; symmetric if two-sided.
-    """
-    check_alternative(alternative)
-    table = np.asarray(values, np.float64)
-    if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(f"values has shape {table.shape}, expected (cases, methods)")
-    _check_finite("values", table)
-    columns = np.ascontiguousarray(table.T)
-    p = np.ones((len(columns), len(columns)))
-    pairs = np.stack(np.triu_indices(len(columns), 1), axis=1)
-    for part in _parts(len(pairs), len(table)):
-        i, j = pairs[part].T
-        differences = rounded_pairs(columns, i, j)
-        p[i, j] = p[j, i] = wilcoxon(differences, alternative=alternative, method=method)
-        if alternative != "two-sided":
-            p[j, i] = wilcoxon(-differences, alternative=alternative, method=method)
-    return p
-
-
 def signed_ranks(differences: Floats) -> Ints:
     """Twice the rank of |d| among the differences of its row that are not 0, with d's sign.
 
@@ -123,7 +97,9 @@ def checked_differences(differences: ArrayLike) -> Floats:
     array = np.asarray(differences, np.float64)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"differences has shape {array.shape}, expected cases on the last axis")
-    _check_finite("differences", array)
+    wrong = array.size - int(np.isfinite(array).sum())
+    if wrong:
+        raise ValueError(f"differences must be finite, but {wrong} of {array.size} are not")
     return array
 
 
@@ -139,12 +115,6 @@ def _parts(rows: int, cases: int) -> Iterator[slice]:
     step = max(NUMBERS_AT_ONCE // cases, 1)
     for start in range(0, rows, step):
         yield slice(start, start + step)
-
-
-def _check_finite(name: str, array: Floats) -> None:
-    wrong = array.size - int(np.isfinite(array).sum())
-    if wrong:
-        raise ValueError(f"{name} must be finite, but {wrong} of {array.size} are not")
 
 
 def _p_values(ranks: Ints, alternative: Alternative, method: Method) -> Floats:

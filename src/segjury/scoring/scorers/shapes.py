@@ -66,7 +66,7 @@ def voxel_scorer(measure: Callable[[distances.VoxelDistances], float]) -> LabelS
         comparison: Comparison, label: int, use: form.VoxelDistance, _reading: Reading
     ) -> Measured:
         found = comparison.voxel_distances(label, use.unit)
-        sums = {"missed": found.missed.total, "added": found.added.total}
+        sums = {"missed": found.missed, "added": found.added}
         parts = tuple(Component("sum of distances", item, total) for item, total in sums.items())
         return _of_masks(measure(found), comparison, label, parts)
 

@@ -43,12 +43,6 @@ class Slice:
         columns, rows = self.shape
         return columns * self.spacing_mm[0], rows * self.spacing_mm[1]
 
-    @property
-    def extent_mm(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top for `imshow(origin="upper")`, pixel edges in mm."""
-        width, height = self.size_mm
-        return 0.0, width, height, 0.0
-
 
 def choose_slice(images: CaseImages, label: int | None = None) -> Slice:
     """The axial slice that tells most of an upright case, cropped round what is drawn there.
