@@ -10,14 +10,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.path import Path
+from matplotlib.font_manager import fontManager
+from matplotlib.path import Path as Outline
 
-from segjury.report.figures.drawing.fonts import families
+FONTS = Path(__file__).with_name("fonts")  # made by docs/make_fonts.py
+SMALL_FONT = "segjury sans"  # DejaVu Sans without most of its 6000 glyphs, for small, quick PDFs
+WHOLE_FONT = "DejaVu Sans"  # has the glyphs that the small one lacks
 
 COLUMN_WIDTH_IN = 3.5  # one column of a two-column paper
 PAGE_WIDTH_IN = 7.2  # both columns
@@ -47,12 +52,12 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 
 # a circle in four curves, half as long in a file as matplotlib's of eight
 _BEND = 4 / 3 * (2**0.5 - 1)
-ROUND = Path(
+ROUND = Outline(
     [
         (0, -1), (_BEND, -1), (1, -_BEND), (1, 0), (1, _BEND), (_BEND, 1), (0, 1),
         (-_BEND, 1), (-1, _BEND), (-1, 0), (-1, -_BEND), (-_BEND, -1), (0, -1), (0, -1),
     ],
-    [Path.MOVETO, *[Path.CURVE4] * 12, Path.CLOSEPOLY],
+    [Outline.MOVETO, *[Outline.CURVE4] * 12, Outline.CLOSEPOLY],
 )  # fmt: skip
 
 STYLE: dict[Any, Any] = {
@@ -95,8 +100,16 @@ def styled() -> Iterator[None]:
     with mpl.rc_context():
         mpl.rcdefaults()  # a user's own matplotlibrc changes nothing here
         mpl.rcParams.update(STYLE)
-        mpl.rcParams["font.family"] = list(families())  # so that figures look alike everywhere
+        mpl.rcParams["font.family"] = list(font_families())  # so that figures look alike everywhere
         yield
+
+
+@cache
+def font_families() -> tuple[str, str]:
+    """The fonts to draw with, alike but for their size; the small one first."""
+    for path in sorted(FONTS.glob("*.ttf")):
+        fontManager.addfont(path)
+    return SMALL_FONT, WHOLE_FONT
 
 
 def method_colours(methods: Iterable[str]) -> dict[str, str]:
