@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from segjury.analysis import Settings, analyze
 from segjury.analysis.ranking import Ranking, Rules, leaderboard
 from segjury.analysis.study import Study, completed
+from segjury.errors import InputError
 from segjury.metrics import METRICS
 from segjury.report import Report, make_report, write_report
 from segjury.report.drawing import draw_all
@@ -28,6 +29,7 @@ from segjury.report.figures import Illustration
 from segjury.report.figures.catalogue import KINDS
 from segjury.report.gaps import gaps
 from segjury.report.markdown import markdown
+from segjury.report.publish import publish
 from segjury.report.summary import summary
 from segjury.results.read import read_scores
 from tests.score_tables import ODD_NAMES, make_scores
@@ -179,7 +181,7 @@ def write(table: pd.DataFrame, out: Path, rules: Rules | None = None, **options:
     """Write the page of a table without figures; most of a report's time goes into them."""
     study = Study(completed(table), rules or Rules())
     made = make_report(study, **{"kinds": (), **options})  # type: ignore[arg-type]
-    return write_report(made, out).paths[0]
+    return write_report(made, out).path
 
 
 # ---- numbers -------------------------------------------------------------------------------
@@ -362,7 +364,7 @@ def test_figures_are_written_and_described(written: tuple[Path, ...], page: Node
 def test_the_page_carries_its_files_itself(written: tuple[Path, ...], page: Node) -> None:
     folder = written[0].parent / "figures"
     first = page.all("figure")[0]
-    links = {link.attrs["data-form"]: link.attrs for link in first.all("a")}
+    links = {link.attrs["data-format"]: link.attrs for link in first.all("a")}
     assert list(links) == ["svg", "png", "pdf", "csv"]
     assert {link["download"] for link in links.values()} == {f"boxes-dsc.{f}" for f in links}
     start, _, pdf = links["pdf"]["href"].partition(";base64,")
@@ -425,9 +427,9 @@ def test_figures_are_the_same_from_one_process_and_from_two() -> None:
     study = Study(make_scores(cases=7))
     one, two = (draw_all(study, kinds=("blob", "boxes"), formats=("svg",), jobs=j) for j in (1, 2))
     assert one == two
-    assert [family.name for family in one.families] == ["blob", "boxes"]
-    assert len(one.families[0].plates) == 10
-    assert len(one.families[1].plates) == 9
+    assert [group.name for group in one.groups] == ["blob", "boxes"]
+    assert len(one.groups[0].figures) == 10
+    assert len(one.groups[1].figures) == 9
 
 
 def test_a_narrow_figure_without_a_neighbour_has_its_row_for_itself(tmp_path: Path) -> None:
@@ -446,7 +448,7 @@ def test_a_figure_that_fails_costs_nothing_but_itself(monkeypatch: pytest.Monkey
     monkeypatch.setitem(KINDS, "blob", broken)
     study = Study(make_scores(cases=7, metrics=("dsc",)))
     drawn = draw_all(study, kinds=("blob", "boxes"), formats=("svg",))
-    assert [family.name for family in drawn.families] == ["boxes"]
+    assert [group.name for group in drawn.groups] == ["boxes"]
     (problem,) = drawn.problems
     assert problem.startswith("the figure blob dsc could not be drawn")
     assert problem.endswith("ZeroDivisionError: a fault")
@@ -487,17 +489,32 @@ def test_markdown_shows_hostile_names_as_text() -> None:
     assert {"<b>|x|</b>", "*a* [b](c)"} <= shown
 
 
-def test_pdf_without_a_browser_has_the_words_and_every_figure(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_pdf_without_a_browser_is_refused_before_anything_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEGJURY_BROWSER", "no such program")
-    out = write_report(report, tmp_path / "report.pdf", "pdf").paths[0]
-    again = write_report(report, tmp_path / "again.pdf", "pdf").paths[0]
-    data = out.read_bytes()
-    assert data == again.read_bytes()
-    assert data.startswith(b"%PDF")
-    plates = sum(len(family.plates) for family in report.drawn.families)
-    assert len(re.findall(rb"/Type /Page\b", data)) >= plates + 1
+    drawn: list[int] = []
+    table = make_scores(("A", "B"), 4, ("corrected",), ("dsc",))
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    with pytest.raises(InputError, match=r"as HTML, open it in any browser and print"):
+        publish(
+            tmp_path / "scores.csv",
+            Study(table),
+            tmp_path / "new" / "report.pdf",
+            file_format="pdf",
+            progress=lambda done, _of: drawn.append(done),
+        )
+    assert not drawn
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_browser_that_cannot_print_is_told_of(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEGJURY_BROWSER", "false")
+    with pytest.raises(InputError, match="could not print the report"):
+        write_report(report, tmp_path / "new" / "report.pdf", "pdf")
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_page_can_be_used_without_sight_or_mouse(page: Node) -> None:
@@ -614,7 +631,7 @@ def test_a_table_of_one_value_per_method(tmp_path: Path) -> None:
 
 def test_a_table_with_the_fewest_columns_needs_no_reader(tmp_path: Path) -> None:
     bare = make_scores(("A", "B"), 2, ("x",), ("dsc",))[["method", "case", "metric", "value"]]
-    assert write_report(make_report(bare, kinds=()), tmp_path / "r.html").paths[0].is_file()
+    assert write_report(make_report(bare, kinds=()), tmp_path / "r.html").path.is_file()
 
 
 def test_figures_of_like_names_do_not_overwrite_each_other(tmp_path: Path) -> None:

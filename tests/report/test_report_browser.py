@@ -63,7 +63,7 @@ def path(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page alone, without the folder of figures that is written beside it."""
     written = write_report(report, tmp_path_factory.mktemp("written") / "report.html")
     alone = tmp_path_factory.mktemp("alone") / "report.html"
-    return written.paths[0].rename(alone)
+    return written.path.rename(alone)
 
 
 @pytest.fixture(scope="module")
@@ -160,13 +160,13 @@ def test_methods_can_be_filtered_everywhere(opened: Opened) -> None:
 
 def test_choosing_a_score_shows_it_in_every_kind_of_figure(opened: Opened) -> None:
     page = opened.page
-    for family in ("blob", "boxes", "cd"):
-        assert page.locator(f"#figure-{family} .plate:visible").count() == 1
+    for name in ("blob", "boxes", "cd"):
+        assert page.locator(f"#figure-{name} .drawn-figure:visible").count() == 1
     page.locator("#figure-boxes select").select_option("CRPS")
-    for family in ("blob", "boxes", "cd"):
-        shown = page.locator(f"#figure-{family} .plate:visible")
+    for name in ("blob", "boxes", "cd"):
+        shown = page.locator(f"#figure-{name} .drawn-figure:visible")
         assert shown.get_attribute("data-label") == "CRPS"
-        assert page.locator(f"#figure-{family} select").input_value() == "CRPS"
+        assert page.locator(f"#figure-{name} select").input_value() == "CRPS"
 
 
 def test_every_image_can_be_drawn(opened: Opened) -> None:
@@ -177,20 +177,20 @@ def test_every_image_can_be_drawn(opened: Opened) -> None:
 
 @pytest.mark.parametrize("form", ["SVG", "PNG", "PDF", "Data"])
 def test_files_can_be_saved_from_the_page_alone(opened: Opened, report: Report, form: str) -> None:
-    (family,) = [each for each in report.drawn.families if each.name == "blob"]
-    plate = family.plates[0]
-    links = opened.page.locator("#figure-blob .plate:visible .files")
+    (group,) = [each for each in report.drawn.groups if each.name == "blob"]
+    drawn = group.figures[0]
+    links = opened.page.locator("#figure-blob .drawn-figure:visible .files")
     with opened.page.expect_download() as waiting:
         links.get_by_role("link", name=re.compile(f"^{form}")).click()
     saved = waiting.value
     ending = "csv" if form == "Data" else form.lower()
-    assert saved.suggested_filename == f"{plate.name}.{ending}"
+    assert saved.suggested_filename == f"{drawn.name}.{ending}"
     data = Path(saved.path()).read_bytes()
     if form == "PNG":  # painted by the browser
         assert data.startswith(b"\x89PNG")
         assert len(data) > 10_000
     else:
-        assert data == plate.files[ending]
+        assert data == drawn.files[ending]
     if form == "Data":
         rows = list(csv.DictReader(data.decode().splitlines()))
         assert {row["method"] for row in rows} == set(METHODS)
@@ -200,14 +200,14 @@ def test_files_can_be_saved_from_the_page_alone(opened: Opened, report: Report, 
 def test_pictures_can_be_saved_from_the_page_alone(
     opened: Opened, report: Report, form: str
 ) -> None:
-    (family,) = [each for each in report.drawn.families if each.section == "pictures"]
-    plate = family.plates[0]
-    links = opened.page.locator(f"#figure-{family.name} .plate:visible .files")
+    (group,) = [each for each in report.drawn.groups if each.section == "pictures"]
+    drawn = group.figures[0]
+    links = opened.page.locator(f"#figure-{group.name} .drawn-figure:visible .files")
     with opened.page.expect_download() as waiting:
         links.get_by_role("link", name=re.compile(f"^{form}")).click()
     data = Path(waiting.value.path()).read_bytes()
     if form == "PNG":
-        assert data == plate.files["png"]
+        assert data == drawn.files["png"]
     elif form == "SVG":
         (image,) = ElementTree.fromstring(data)  # noqa: S314  (made by our own page)
         assert image.get("href", "").startswith("data:image/png;base64,")
@@ -239,8 +239,8 @@ def test_without_script_everything_is_there(chromium: Browser, path: Path, repor
     for opened in _open(chromium, path, width=1280, script=False):
         boards = opened.page.locator("#boards .board:visible").count()
         assert boards == len(report.content.boards) == 6
-        plates = sum(len(family.plates) for family in report.drawn.families)
-        assert opened.page.locator(".plate:visible").count() == plates
+        figures = sum(len(group.figures) for group in report.drawn.groups)
+        assert opened.page.locator(".drawn-figure:visible").count() == figures
         assert opened.page.locator(".filters:visible, .choose:visible").count() == 0
 
 
@@ -272,7 +272,7 @@ def test_the_keyboard_reaches_every_control(opened: Opened) -> None:
 
 
 def test_the_pdf_is_the_page_with_everything_shown(report: Report, tmp_path: Path) -> None:
-    out = write_report(report, tmp_path / "report.pdf", "pdf").paths[0]
+    out = write_report(report, tmp_path / "report.pdf", "pdf").path
     data = out.read_bytes()
     assert data.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", data)) >= 5

@@ -227,8 +227,8 @@ def test_names_show_no_hidden_characters_and_no_tags() -> None:
 @pytest.mark.parametrize("name", [HOSTILE, "cr\rname", 'q"uote', "=1+1"])
 def test_the_data_of_a_figure_can_be_read_back_whatever_the_names(name: str) -> None:
     table = make(methods=(name, "B"), metrics=("dsc",))
-    (family,) = report(table, kinds=("boxes",)).drawn.families
-    data = pd.read_csv(io.BytesIO(family.plates[0].files["csv"]))
+    (group,) = report(table, kinds=("boxes",)).drawn.groups
+    data = pd.read_csv(io.BytesIO(group.figures[0].files["csv"]))
     assert set(data["method"]) == {name, "B"}
     mine = table[table["method"] == name]["value"]
     assert data[data["method"] == name]["value"].to_list() == pytest.approx(mine.to_list())
@@ -286,6 +286,6 @@ def test_what_a_table_cannot_carry_is_refused_in_words(
 
 def test_a_figure_says_which_score_it_needs(tmp_path: Path) -> None:
     kept = study(make())
-    with pytest.raises(InputError, match=r"boxes needs a --score.*dsc, hd95"):
+    with pytest.raises(InputError, match=r"boxes needs a `score`.*dsc, hd95"):
         illustrate("boxes", tmp_path, kept, {})
     assert illustrate("blob", tmp_path, kept, {}).title == "Resampled ranks"

@@ -45,7 +45,8 @@ def figure(
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
     from segjury.cli.terminal import print_kinds, terminal
-    from segjury.report.publish import FIGURE_FORMATS, illustrate, known_kinds, write_illustration
+    from segjury.report.figures.illustration import SUFFIXES
+    from segjury.report.publish import illustrate, known_kinds
 
     if name == "list":
         print_kinds(known_kinds())
@@ -55,9 +56,9 @@ def figure(
     if scores is None or out is None:
         what = "SCORES" if scores is None else "--out"
         raise InputError(f"the figure needs {what}", f"Use segjury figure {name} SCORES --out FILE")
-    if out.suffix.lower().lstrip(".") not in FIGURE_FORMATS:
+    if out.suffix.lower().lstrip(".") not in SUFFIXES:
         raise InputError(
-            f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(FIGURE_FORMATS)}"
+            f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(SUFFIXES)}"
         )
     subject = {"score": score, "case": case, "structure": structure}
     with terminal(stderr=True).status("drawing"):
@@ -82,5 +83,5 @@ def figure(
             reference=reference,
             predictions=predictions,
         )
-        write_illustration(drawn, out)
+        drawn.save(out)
     print(f"figure: {out}")

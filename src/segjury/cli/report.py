@@ -24,7 +24,7 @@ NO_FIGURES = "none"
 def report(
     scores: options.ScoresArgument,
     out: Annotated[Path, typer.Option(help="The file to write: .html, .pdf or .md.")],
-    form: Annotated[
+    file_format: Annotated[
         str,
         typer.Option(
             "--format", help="html, pdf or markdown.", show_default="by the ending of --out"
@@ -54,7 +54,7 @@ def report(
     from segjury.report.publish import publish
     from segjury.runtime import default_jobs
 
-    chosen = _format(out, form)
+    chosen = _format(out, file_format)
     kinds = _kinds(figures)
     with drawing_bar() as progress:
         study = study_from(
@@ -74,7 +74,7 @@ def report(
             scores,
             study,
             out,
-            form=chosen,
+            file_format=chosen,
             title=title or None,
             kinds=kinds,
             reference=reference,
@@ -87,12 +87,12 @@ def report(
     print(f"report: {out}")
 
 
-def _format(out: Path, form: str) -> Any:
-    """The form of a report: as asked for, or as its file's name says."""
+def _format(out: Path, file_format: str) -> Any:
+    """The format of a report: as asked for, or as its file's name says."""
     if out.is_dir():
         raise InputError(f"{out} is a folder", "Give the name of the file to write")
-    if form:
-        return options.choice("format", form, REPORT_FORMATS)
+    if file_format:
+        return options.choice("format", file_format, REPORT_FORMATS)
     if out.suffix.lower() not in ENDINGS:
         raise InputError(
             f"--out is '{out.name}', which says no format",

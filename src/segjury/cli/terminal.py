@@ -164,11 +164,11 @@ def drawing_bar() -> Iterator[Callable[[int, int], None]]:
         yield tell
 
 
-def print_kinds(kinds: Mapping[str, tuple[str, str]]) -> None:
+def print_kinds(kinds: Mapping[str, tuple[Sequence[str], str]]) -> None:
     """The kinds of figures: what each is of, and how to read it."""
     table = plain_table("figure", "options", "how to read it")
     for name, (takes, how) in kinds.items():
-        table.add_row(Text(name), Text(takes), Text(how))
+        table.add_row(Text(name), Text(" ".join(f"--{part}" for part in takes)), Text(how))
     terminal().print(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from segjury.report.report import Report, ReportFormat, Written, make_report, write_report
+from segjury.report.model import Report, ReportFormat, Written
+from segjury.report.report import make_report, write_report
 
 __all__ = ["Report", "ReportFormat", "Written", "make_report", "write_report"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -44,19 +43,19 @@ class FigureGroup:
     title: str
     help: str
     section: Section | Literal["pictures"]
-    plates: tuple[DrawnFigure, ...]
+    figures: tuple[DrawnFigure, ...]
 
 
 @dataclass(frozen=True)
 class DrawnFigures:
     """All figures of a report, and what could not be drawn."""
 
-    families: tuple[FigureGroup, ...]
+    groups: tuple[FigureGroup, ...]
     problems: tuple[str, ...] = ()
 
     def of(self, section: str) -> list[FigureGroup]:
-        """The families of a section."""
-        return [family for family in self.families if family.section == section]
+        """The groups of a section."""
+        return [group for group in self.groups if group.section == section]
 
 
 @dataclass(frozen=True)
@@ -87,46 +86,46 @@ def draw_all(
     tasks = [(kind.name, subject) for kind in wanted for subject in kind.subjects(study)]
     if len(tasks) <= FEW_FIGURES:
         jobs = 1
-    plates: dict[str, list[DrawnFigure]] = {kind.name: [] for kind in wanted}
+    figures: dict[str, list[DrawnFigure]] = {kind.name: [] for kind in wanted}
     problems: list[str] = []
     with ThreadPoolExecutor(1) as aside:  # while other processes draw the rest
-        waiting = [aside.submit(plate_of, picture, tuple(formats)) for picture in pictures]
+        waiting = [aside.submit(drawn_figure, picture, tuple(formats)) for picture in pictures]
         if jobs == 1:
             wait(waiting)  # two threads of one process must not draw at once
         each = zip(tasks, _drawn(study, tasks, tuple(formats), jobs), strict=True)
         for done, ((name, _), found) in enumerate(each, 1):
             progress(done, len(tasks))
             if isinstance(found, DrawnFigure):
-                plates[name].append(found)
+                figures[name].append(found)
             else:
                 problems.append(found)
         shown = [future.result() for future in waiting]
-    families = [
-        FigureGroup(kind.name, kind.title, kind.help, kind.section, tuple(plates[kind.name]))
+    groups = [
+        FigureGroup(kind.name, kind.title, kind.help, kind.section, tuple(figures[kind.name]))
         for kind in wanted
-        if plates[kind.name]
+        if figures[kind.name]
     ]
     for title in dict.fromkeys(picture.kind for picture in pictures):
         own = [
-            plate for plate, picture in zip(shown, pictures, strict=True) if picture.kind == title
+            drawn for drawn, picture in zip(shown, pictures, strict=True) if picture.kind == title
         ]
-        families.append(FigureGroup(slug(f"picture {title}"), title, "", "pictures", tuple(own)))
-    return DrawnFigures(_with_file_names(families), tuple(problems))
+        groups.append(FigureGroup(slug(f"picture {title}"), title, "", "pictures", tuple(own)))
+    return DrawnFigures(_with_file_names(groups), tuple(problems))
 
 
-def _with_file_names(families: Sequence[FigureGroup]) -> tuple[FigureGroup, ...]:
-    """The families with safe names of their files, numbered where two would be the same."""
+def _with_file_names(groups: Sequence[FigureGroup]) -> tuple[FigureGroup, ...]:
+    """The groups with safe names of their files, numbered where two would be the same."""
     taken: set[str] = set()
 
-    def named(plate: DrawnFigure) -> DrawnFigure:
-        return replace(plate, name=free_slug(plate.name, taken))
+    def named(drawn: DrawnFigure) -> DrawnFigure:
+        return replace(drawn, name=free_slug(drawn.name, taken))
 
-    return tuple(replace(f, plates=tuple(map(named, f.plates))) for f in families)
+    return tuple(replace(group, figures=tuple(map(named, group.figures))) for group in groups)
 
 
-def plate_of(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> DrawnFigure:
+def drawn_figure(picture: Illustration, formats: tuple[Format, ...] = FORMATS) -> DrawnFigure:
     """A figure with its words, written in each format."""
-    files: dict[str, bytes] = {form: figure_bytes(picture.figure, form) for form in formats}
+    files: dict[str, bytes] = {each: figure_bytes(picture.figure, each) for each in formats}
     if picture.data is not None:
         table = picture.data.to_csv(
             index=False,
@@ -189,14 +188,9 @@ def _draw(
     study: Study, name: str, subject: Subject, formats: tuple[Format, ...]
 ) -> DrawnFigure | str:
     try:
-        return plate_of(KINDS[name].illustrate(study, subject), formats)
+        return drawn_figure(KINDS[name].illustrate(study, subject), formats)
     except Exception as error:  # one figure must not cost the others
         of = " ".join([name, *subject.values()])
         return f"the figure {of} could not be drawn, please report it: " + re.sub(
             r"\s+", " ", f"{type(error).__name__}: {error}"
         )
-
-
-def packed(data: bytes) -> bytes:
-    """Data as a page carries it: gzip, the same bytes each time."""
-    return gzip.compress(data, 9, mtime=0)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from segjury.report.content import facts
-from segjury.report.drawing import DrawnFigure, FigureGroup, packed
+from segjury.report.drawing import DrawnFigure, FigureGroup
 from segjury.report.figures.drawing.marks import MARK_PATHS
 from segjury.report.gaps import LISTED
+from segjury.report.model import Report
 from segjury.wording import plain
 
-if TYPE_CHECKING:
-    from segjury.report.report import Report
-
-_PLAIN = " !'()*+,-./:;<=>?@[]^_`{|}~"  # signs that an address in double quotes may hold
+_PLAIN = " !'()*+,-./:;<=>?@[]^_`{|}~"  # characters that an address in double quotes may hold
 _MIME = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 SCREEN_PX_PER_IN = 150  # type of 6.5 points is read on paper, not on a screen
 WIDE_IN = 4.6  # figures wider than a column of the page
@@ -56,43 +54,45 @@ def page(report: Report) -> str:
     )
 
 
-def _source(plate: DrawnFigure, form: str = "") -> Markup:
+def _source(drawn: DrawnFigure, file_format: str = "") -> Markup:
     """A file of a figure as an address that holds it; by default the one that is shown.
 
-    Vectors are text with the few signs escaped that would end the address or the attribute.
+    Vectors are text with the few characters escaped that would end the address or the attribute.
     """
-    form = form or plate.inline
-    if form == "svg":
-        address = f"data:{_MIME[form]},{quote(plate.files[form], safe=_PLAIN)}"
+    file_format = file_format or drawn.inline
+    data, start = drawn.files[file_format], f"data:{_MIME[file_format]}"
+    if file_format == "svg":
+        address = f"{start},{quote(data, safe=_PLAIN)}"
     else:
-        address = f"data:{_MIME[form]};base64,{base64.b64encode(plate.files[form]).decode()}"
+        address = f"{start};base64,{base64.b64encode(data).decode()}"
     return Markup(address)  # noqa: S704  (quoted above: no " or & is left)
 
 
-def _packed_csv(plate: DrawnFigure) -> str:
-    return base64.b64encode(packed(plate.files["csv"])).decode()
+def _packed_csv(drawn: DrawnFigure) -> str:
+    """The data of a figure in gzip, the same bytes each time."""
+    return base64.b64encode(gzip.compress(drawn.files["csv"], 9, mtime=0)).decode()
 
 
-def _size_px(plate: DrawnFigure) -> tuple[int, int]:
-    width, height = plate.size_in
+def _size_px(drawn: DrawnFigure) -> tuple[int, int]:
+    width, height = drawn.size_in
     return round(width * SCREEN_PX_PER_IN), round(height * SCREEN_PX_PER_IN)
 
 
-def _wide(family: FigureGroup) -> bool:
-    return max(plate.size_in[0] for plate in family.plates) > WIDE_IN
+def _wide(group: FigureGroup) -> bool:
+    return max(drawn.size_in[0] for drawn in group.figures) > WIDE_IN
 
 
-def _alone(families: Sequence[FigureGroup]) -> set[str]:
+def _alone(groups: Sequence[FigureGroup]) -> set[str]:
     """The narrow ones that have no neighbour, as figures stand in two columns."""
-    found: set[str] = set()
+    lonely: set[str] = set()
     waiting = ""
-    for family in families:
-        if waiting and not _wide(family):
+    for group in groups:
+        if waiting and not _wide(group):
             waiting = ""
             continue
-        found |= {waiting} - {""}
-        waiting = "" if _wide(family) else family.name
-    return found | {waiting} - {""}
+        lonely |= {waiting} - {""}
+        waiting = "" if _wide(group) else group.name
+    return lonely | {waiting} - {""}
 
 
 def _asset(environment: Environment, name: str) -> Markup:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from segjury.report.ceiling import CeilingTable
 from segjury.report.content import facts
 from segjury.report.gaps import LISTED
+from segjury.report.model import Report
 from segjury.report.tables import Board, Breakdown
 from segjury.wording import markdown_escaped, markdown_table, plain
-
-if TYPE_CHECKING:
-    from segjury.report.report import Report
 
 SECTIONS = {
     "ranks": "How sure is the order?",
@@ -51,21 +48,18 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _section(report: Report, section: str, title: str) -> Iterator[str]:
-    families, said = report.drawn.of(section), report.content.said.get(section, ())
-    if not families and not said:
+    groups, said = report.drawn.of(section), report.content.said.get(section, ())
+    if not groups and not said:
         return
     yield from (f"## {title}", "")
     yield from _list(said)
     if section == "ceiling" and report.content.ceiling:
         yield from _ceiling(report.content.ceiling)
-    for family in families:
-        for plate in family.plates:
-            yield f"![{markdown_escaped(plate.alt)}](figures/{plate.name}.png)"
-            yield from (
-                "",
-                f"**{markdown_escaped(plate.title)}.** {markdown_escaped(plate.caption)}",
-                "",
-            )
+    for group in groups:
+        for drawn in group.figures:
+            yield f"![{markdown_escaped(drawn.alt)}](figures/{drawn.name}.png)"
+            words = f"**{markdown_escaped(drawn.title)}.** {markdown_escaped(drawn.caption)}"
+            yield from ("", words, "")
 
 
 def _board(board: Board) -> Iterator[str]:

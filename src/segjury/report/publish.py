@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
@@ -22,18 +22,15 @@ from segjury.report.figures.raters.pair_measures import agreement_matrices
 from segjury.report.figures.raters.profiles import rater_profiles
 from segjury.report.figures.saving.save import (
     Format,
-    figure_bytes,
     free_slug,
     save_figure,
-    write_whole,
 )
+from segjury.report.pdf import needed_browser
 from segjury.report.pictures import PICTURES, case_images, report_pictures
 from segjury.results.read import read_run, run_folder, scores_file
-from segjury.runtime.tables import write_csv
 
 RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
-FIGURE_FORMATS = (*get_args(Format), "csv")
-WHERE = "Say where they are: --reference, --predictions"
+WHERE = "Say where they are: `reference`, `predictions`"
 
 
 def publish(
@@ -41,7 +38,7 @@ def publish(
     study: Study,
     out: Path,
     *,
-    form: ReportFormat = "html",
+    file_format: ReportFormat = "html",
     title: str | None = None,
     kinds: Collection[str] | None = None,
     reference: Path | None = None,
@@ -53,6 +50,8 @@ def publish(
 
     `kinds` names the figures wanted; without any there are no pictures either.
     """
+    if file_format == "pdf":
+        needed_browser()  # before the figures are drawn in vain
     run = read_run(scores)
     pictures, problem = [], _unread(scores, run)
     if run and (kinds is None or kinds):
@@ -70,7 +69,7 @@ def publish(
         jobs=jobs,
         progress=progress,
     )
-    written = write_report(report, out, form)
+    written = write_report(report, out, file_format)
     return replace(written, problems=(problem, *written.problems)) if problem else written
 
 
@@ -82,13 +81,10 @@ def _unread(scores: Path, run: Mapping[str, Any] | None) -> str:
     return "run.json cannot be read, so the ranking is not by the rules of its protocol"
 
 
-def known_kinds() -> dict[str, tuple[str, str]]:
-    """All figures by name: the options they take, and how to read them."""
-    figures = {
-        name: (" ".join(f"--{part}" for part in kind.takes), kind.help)
-        for name, kind in KINDS.items()
-    }
-    return figures | {name: ("--case --method", each.help) for name, each in PICTURES.items()}
+def known_kinds() -> dict[str, tuple[tuple[str, ...], str]]:
+    """All figures by name: what says of what each is drawn, and how to read it."""
+    figures = {name: (kind.takes, kind.help) for name, kind in KINDS.items()}
+    return figures | {name: (("case", "method"), each.help) for name, each in PICTURES.items()}
 
 
 def illustrate(
@@ -108,7 +104,7 @@ def illustrate(
         return KINDS[name].illustrate(study, of)
     case, cases = subject.get("case", ""), sorted(set(study.scores["case"]))
     if case not in cases:
-        given = f"there is no case '{case}'" if case else f"the picture {name} needs a --case"
+        given = f"there is no case '{case}'" if case else f"the picture {name} needs a `case`"
         raise InputError(given, f"Use one of {', '.join(cases)}")
     known = ", ".join(study.methods)
     for method in methods:
@@ -127,18 +123,6 @@ def illustrate(
     if not PICTURES[name].applies(images):
         raise InputError(f"case {case} has nothing for the picture {name}", PICTURES[name].needs)
     return PICTURES[name].illustrate(images)
-
-
-def write_illustration(drawn: Illustration, out: Path) -> None:
-    """Write a figure, or its data, in the format that the file's name says."""
-    form = out.suffix.lower().lstrip(".")
-    if form != "csv":
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, figure_bytes(drawn.figure, form))  # type: ignore[arg-type]
-    elif drawn.data is None:
-        raise InputError(f"the figure {drawn.name} has no numbers", "Write it as .svg or .png")
-    else:
-        write_csv(drawn.data, out)
 
 
 def write_rater_figures(

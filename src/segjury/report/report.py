@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from segjury.analysis.study import Scores, study_of
-from segjury.report.content import Content, content
+from segjury.report.content import content
 from segjury.report.drawing import DrawnFigures, draw_all
 from segjury.report.figures.illustration import Illustration
 from segjury.report.figures.saving.save import FORMATS, Format, write_whole
-from segjury.report.methods import RANKING, Paragraph, citation, methods_section
-from segjury.report.provenance import Definition, ProtocolSummary, Provenance, definitions, protocol
+from segjury.report.html import page
+from segjury.report.markdown import markdown
+from segjury.report.methods import citation, methods_section
+from segjury.report.model import Report, ReportFormat, Written
+from segjury.report.pdf import pdf
+from segjury.report.provenance import definitions, protocol
 from segjury.report.provenance import provenance as provenance_of
 from segjury.wording import plain
 
-ReportFormat = Literal["html", "pdf", "markdown"]
 FIGURES = "figures"  # the folder beside the report
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that a report says and shows, whatever form it is written in."""
-
-    title: str
-    content: Content
-    drawn: DrawnFigures
-    protocol: ProtocolSummary
-    provenance: Provenance
-    definitions: tuple[Definition, ...]
-    methods: tuple[Paragraph, ...]
-    citation: str
-    version: str
-
-    @property
-    def order(self) -> str:
-        """How ranks are made and methods are ordered, in two sentences."""
-        (ranking,) = (paragraph for paragraph in self.methods if paragraph.title == RANKING)
-        return " ".join(ranking.sentences[:2])
-
-
-@dataclass(frozen=True)
-class Written:
-    """The files of a report, itself first, and what could not be drawn."""
-
-    paths: tuple[Path, ...]
-    problems: tuple[str, ...]
 
 
 def make_report(
@@ -89,35 +62,34 @@ def make_report(
     )
 
 
-def write_report(report: Report, out: Path, form: ReportFormat = "html") -> Written:
+def write_report(report: Report, out: Path, file_format: ReportFormat = "html") -> Written:
     """Write the report to `out` and its figures to `figures/` beside it.
 
     The same input gives the same bytes, but for a PDF that a browser prints.
     """
-    from segjury.report.html import page
-    from segjury.report.markdown import markdown
-    from segjury.report.pdf import write_pdf
-
+    if file_format == "pdf":
+        data = pdf(report)
+    else:
+        text = page(report) if file_format == "html" else markdown(report)
+        data = text.encode("utf-8", "replace")
     out.parent.mkdir(parents=True, exist_ok=True)
     figures = _write_figures(report.drawn, out.parent / FIGURES)
-    if form == "pdf":
-        write_pdf(report, out)
-    else:
-        text = page(report) if form == "html" else markdown(report)
-        write_whole(out, text.encode("utf-8", "replace"))
-    return Written((out, *figures), report.drawn.problems)
+    write_whole(out, data)
+    return Written((out, *figures), report.problems)
 
 
 def _write_figures(drawn: DrawnFigures, folder: Path) -> list[Path]:
-    written = []
-    for family in drawn.families:
-        for plate in family.plates:
-            for form, data in plate.files.items():
-                folder.mkdir(exist_ok=True)
-                path = folder / f"{plate.name}.{form}"
-                write_whole(path, data)
-                written.append(path)
-    return written
+    files = {
+        folder / f"{figure.name}.{suffix}": data
+        for group in drawn.groups
+        for figure in group.figures
+        for suffix, data in figure.files.items()
+    }
+    if files:
+        folder.mkdir(exist_ok=True)
+    for path, data in files.items():
+        write_whole(path, data)
+    return list(files)
 
 
 def _version() -> str:

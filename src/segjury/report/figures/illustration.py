@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Literal, cast
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from segjury.errors import InputError
 from segjury.report.figures.pictures.images import CaseImages
+from segjury.report.figures.saving.save import FORMATS, Format, figure_bytes, write_whole
+from segjury.runtime.tables import write_csv
 from segjury.wording import plain, wrapped
+
+SUFFIXES = (*FORMATS, "csv")  # of the files that an illustration can be saved to
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,29 @@ class Illustration:
     data: pd.DataFrame | None = None
     label: str = ""
     kind: str = ""
+
+    def save(self, path: Path | str) -> Path:
+        """Write the figure, or its data as CSV, in the format that the file's name says."""
+        path = Path(path)
+        suffix = path.suffix.lower().lstrip(".")
+        if suffix not in SUFFIXES:
+            *others, last = (f".{each}" for each in SUFFIXES)
+            endings = f"{', '.join(others)} or {last}"
+            raise InputError(
+                f"{path} has no format that figures have", f"End its name in {endings}"
+            )
+        if suffix == "csv" and self.data is None:
+            raise InputError(f"the figure {self.name} has no numbers", "Write it as .svg or .png")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if suffix == "csv" and self.data is not None:
+            write_csv(self.data, path)
+        else:
+            write_whole(path, figure_bytes(self.figure, cast("Format", suffix)))
+        return path
+
+    def _repr_png_(self) -> bytes:
+        """The figure as a notebook shows it."""
+        return figure_bytes(self.figure, "png")
 
 
 @dataclass(frozen=True)

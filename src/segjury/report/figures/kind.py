@@ -49,8 +49,8 @@ class Kind:
         of = dict(subject or {})
         unknown = [part for part in of if part not in self.takes]
         if unknown:
-            taken = ", ".join(f"--{part}" for part in self.takes) or "none of these"
-            raise InputError(f"the figure {self.name} takes no --{unknown[0]}", f"It takes {taken}")
+            taken = ", ".join(f"`{part}`" for part in self.takes) or "none of these"
+            raise InputError(f"the figure {self.name} takes no `{unknown[0]}`", f"It takes {taken}")
         label = _label(study, of)
         return Illustration(
             figure=self.draw(study, **of),
@@ -77,7 +77,7 @@ class Kind:
             if name in self.takes and part.default is Parameter.empty
         ]
         for part in (part for part in needed if part not in of):
-            raise InputError(f"the figure {self.name} needs a --{part}", _choice(scores))
+            raise InputError(f"the figure {self.name} needs a `{part}`", _choice(scores))
         if scores and of.get("score", ALL) not in (ALL, *scores):
             raise InputError(
                 f"the figure {self.name} has no score '{of['score']}'", _choice(scores)

@@ -75,24 +75,24 @@ chooseMethods();
 
 // ---- figures: one of a kind at a time ----------------------------------------------------
 
-const choosers = [...document.querySelectorAll(".family .choose")].map((line) => {
-  const family = line.parentElement;
-  const plates = [...family.querySelectorAll(".plate")];
+const choosers = [...document.querySelectorAll(".figure-group .choose")].map((line) => {
+  const group = line.parentElement;
+  const figures = [...group.querySelectorAll(".drawn-figure")];
   const select = line.querySelector("select");
   const show = (label) => {
-    const at = plates.findIndex((plate) => plate.dataset.label === label);
+    const at = figures.findIndex((figure) => figure.dataset.label === label);
     if (at < 0) return;
     select.selectedIndex = at;
-    plates.forEach((plate, n) => { plate.hidden = n !== at; });
+    figures.forEach((figure, n) => { figure.hidden = n !== at; });
   };
   line.hidden = false;
-  plates.forEach((plate, n) => { plate.hidden = n > 0; });
-  return { select, plates, show };
+  figures.forEach((figure, n) => { figure.hidden = n > 0; });
+  return { select, figures, show };
 });
-for (const { select, plates } of choosers) {
+for (const { select, figures } of choosers) {
   // the same score in every kind of figure that has it
   select.addEventListener("change", () => {
-    const label = plates[select.selectedIndex].dataset.label;
+    const label = figures[select.selectedIndex].dataset.label;
     for (const other of choosers) other.show(label);
   });
 }
@@ -170,14 +170,14 @@ function file(link, image) {
   const shown = () => vectors
     ? new Blob([decodeURIComponent(content)], { type: "image/svg+xml" })
     : new Blob([bytes(content)], { type: "image/png" });
-  if (link.dataset.form === "svg") return vectors ? shown() : aroundPixels(image);
-  if (link.dataset.form === "png") return vectors ? asPng(image) : shown();
-  if (link.dataset.form === "pdf") return aroundJpeg(image);
+  if (link.dataset.format === "svg") return vectors ? shown() : aroundPixels(image);
+  if (link.dataset.format === "png") return vectors ? asPng(image) : shown();
+  if (link.dataset.format === "pdf") return aroundJpeg(image);
   return unpacked(link.dataset.packed);
 }
 
 for (const link of document.querySelectorAll(".files a:not([href^='data:'])")) {
-  const image = link.closest(".plate").querySelector("img");
+  const image = link.closest(".drawn-figure").querySelector("img");
   link.addEventListener("click", async (event) => {
     event.preventDefault();
     save(await file(link, image), link.download);

@@ -34,7 +34,7 @@ _METADATA: dict[Format, dict[str, Any]] = {
 }
 
 
-def figure_bytes(figure: Figure, form: Format) -> bytes:
+def figure_bytes(figure: Figure, file_format: Format) -> bytes:
     """The figure, laid out already, as a file of the given format.
 
     The canvases are called themselves: `savefig` would draw everything twice. They change the
@@ -43,8 +43,8 @@ def figure_bytes(figure: Figure, form: Format) -> bytes:
     before = figure.get_dpi()
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
-        figure.set_dpi(VECTOR_DPI if form != "png" else PNG_DPI)
-        found = _WRITERS[form](figure)
+        figure.set_dpi(VECTOR_DPI if file_format != "png" else PNG_DPI)
+        found = _WRITERS[file_format](figure)
     figure.set_dpi(before)
     return found
 
@@ -81,9 +81,9 @@ def save_figure(
 ) -> dict[Format, Path]:
     """Write `folder/<slug of name>.<format>` for each format; says where."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {form: folder / f"{slug(name)}.{form}" for form in formats}
-    for form, path in paths.items():
-        write_whole(path, figure_bytes(figure, form))
+    paths = {each: folder / f"{slug(name)}.{each}" for each in formats}
+    for each, path in paths.items():
+        write_whole(path, figure_bytes(figure, each))
     return paths
 
 
