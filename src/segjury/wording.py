@@ -40,6 +40,25 @@ def rank(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else NONE
 
 
+def p_text(p: float, alpha: float) -> str:
+    """P as journals print it: `<.001`, `.004`, `.03`; never rounded up to alpha."""
+    least = min(0.001, alpha)
+    if p < least:
+        return f"<{least:.4g}".replace("0.", ".", 1)
+    digits = 3 if p < 0.01 else 2
+    if p < alpha <= round(p, digits):
+        return f"<{alpha:.4g}".replace("0.", ".", 1)
+    if round(p, digits) >= 1:
+        return "1" if p == 1 else ">.99"
+    return f"{p:.{digits}f}".removeprefix("0")
+
+
+def p_words(p: float, alpha: float) -> str:
+    """P in a sentence: `p < .001`, `p = .03`."""
+    text = p_text(p, alpha)
+    return f"p {text[0]} {text[1:]}" if text[0] in "<>" else f"p = {text}"
+
+
 def plural(count: int, noun: str) -> str:
     """A number of things: `1 pair`, `15 pairs`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-from segjury.analysis.columns import decimals
+from segjury.report import figures
 from segjury.report.figures import method_colours, method_markers, save_figure
+from segjury.report.figures.catalogue import KINDS
 from segjury.report.figures.drawing.style import COLOURS, styled
 from segjury.report.figures.ranks.blob import blob
 from segjury.report.figures.saving.save import figure_bytes, slug
-from segjury.wording import number, rank, wrapped
-from tests.score_tables import ODD_NAMES, make_scores
+from segjury.report.pictures import PICTURES
+from tests.score_tables import make_scores
 
 # ---- looks ----------------------------------------------------------------------------------
 
@@ -24,35 +27,6 @@ def test_twenty_methods_have_twenty_looks() -> None:
     assert len(set(method_colours(names[:20]).values())) == len(COLOURS) == 20
     looks = zip(method_colours(names).values(), method_markers(names).values(), strict=True)
     assert len(set(looks)) == 25
-
-
-# ---- words and numbers ---------------------------------------------------------------------
-
-
-def test_names_are_wrapped_and_only_beyond_two_lines_lose_their_middle() -> None:
-    assert wrapped("short") == "short"
-    sixty = ODD_NAMES[2]
-    assert len(sixty) == 60
-    assert wrapped(sixty).replace("\n", " ") == sixty
-    long = wrapped("start " + "x" * 100 + " end")
-    assert long.startswith("start")
-    assert long.endswith("end")
-    assert "…" in long
-    assert max(len(line) for line in long.split("\n")) <= 34
-    assert wrapped("<script>alert(1)</script>", width=24).split("\n")[1].endswith("ipt>")
-    assert wrapped("Disagreement-aware", width=13) == "Disagreement-\naware"
-
-
-def test_numbers_have_the_digits_of_their_metric() -> None:
-    assert number(0.12345, decimals("dsc", [])) == "0.123"
-    assert number(0.12345, decimals("mr_ece", [])) == "0.1235"
-    assert number(12.345, decimals("vi", [])) == "12.3"
-    assert number(1234.5, decimals("somebody_elses", [1234.5])) == "1234"
-    assert number(12.3456, decimals("somebody_elses", [12.3456, 1.0])) == "12.35"
-    assert number(71.04, decimals("dsc", [71.04])) == "71.04"  # per cent
-    assert number(-0.00001, 3) == "0.000"
-    assert number(-1.5, 1) == "\N{MINUS SIGN}1.5"
-    assert (rank(2.0), rank(2.5), rank(1 / 3)) == ("2", "2.5", "0.33")
 
 
 # ---- files ---------------------------------------------------------------------------------
@@ -92,3 +66,41 @@ def test_the_style_is_ours_alone_and_only_while_drawing() -> None:
     with mpl.rc_context({"font.size": 40.0}), styled():
         assert mpl.rcParams["font.size"] == 7.0
     assert dict(mpl.rcParams) == before
+
+
+# ---- modules -------------------------------------------------------------------------------
+
+FOLDER = Path(figures.__file__).parent
+ROOM = figures.__name__
+SHARED = ("drawing", "saving")
+DRAWN = {kind.draw.__module__ for kind in (*KINDS.values(), *PICTURES.values())} | {
+    f"{ROOM}.raters.pair_measures",
+    f"{ROOM}.raters.profiles",
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """The modules of all sections by name."""
+    for path in sorted(FOLDER.glob("*/*.py")):
+        if path.parent.name not in SHARED:
+            yield f"{ROOM}.{path.parent.name}.{path.stem}", path
+
+
+def figure_of(module: str) -> str:
+    """The figure that a module draws, or helps to draw: `mip_scene` belongs to `mip`."""
+    owners = [name for name in DRAWN if module == name or module.startswith(f"{name}_")]
+    return max(owners, key=len, default="")
+
+
+def test_a_figure_is_named_as_its_file() -> None:
+    for name, kind in (KINDS | PICTURES).items():
+        stem = {"score-tree": "dendrogram"}.get(name, name.replace("-", "_"))
+        assert kind.draw.__module__.rpartition(".")[2] == stem
+
+
+@pytest.mark.parametrize(("module", "path"), [*modules()])
+def test_no_figure_imports_another(module: str, path: Path) -> None:
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    others = {figure_of(name) for name in imported} - {"", figure_of(module)}
+    assert not others

@@ -20,6 +20,7 @@ from segjury.images import write_volume
 from segjury.images.volume import Volume
 from segjury.protocols import load_protocol
 from segjury.protocols.protocol import Cohort
+from segjury.report.figures.kind import each_rated_label
 from segjury.report.figures.raters import agreement_cases as agreement_figures
 from segjury.report.figures.raters import raters as rater_figures
 from segjury.report.figures.raters.agreement_cases import agreement_cases
@@ -175,7 +176,7 @@ def test_one_case_has_no_sd():
 
 def test_each_label_has_its_matrix_and_all_is_their_mean():
     study = make_study(labels=("liver ", "left kidney "))
-    assert rater_figures.label_subjects(study) == [
+    assert each_rated_label(study) == [
         {"structure": "liver"},
         {"structure": "left kidney"},
     ]

@@ -19,13 +19,13 @@ from segjury.analysis.study import Study, study_of
 from segjury.errors import InputError
 from segjury.protocols.ranking import Ranking
 from segjury.report.figures import method_colours, method_markers
+from segjury.report.figures.drawing.correlations import correlation_text
 from segjury.report.figures.saving.save import figure_bytes
 from segjury.report.figures.scores.correlation import (
     CORRELATION,
     correlation,
     correlation_alt,
     correlation_data,
-    correlation_text,
 )
 from segjury.report.figures.scores.dendrogram import (
     DENDROGRAM,

@@ -27,7 +27,6 @@ from segjury.report.figures.saving.save import figure_bytes
 from segjury.report.figures.tests.cd import CD, cd, cd_alt, cd_data
 from segjury.report.figures.tests.pvalues import (
     P_VALUES,
-    p_text,
     p_values,
     p_values_alt,
     p_values_data,
@@ -353,31 +352,6 @@ def test_the_words_of_a_map_count_who_is_better(study: Study) -> None:
 
 
 # ---- p-values ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("p", "alpha", "text"),
-    [
-        (0.0, 0.05, "<.001"),
-        (0.00099, 0.05, "<.001"),
-        (0.0044, 0.05, ".004"),
-        (0.034, 0.05, ".03"),
-        (0.0496, 0.05, "<.05"),
-        (0.05, 0.05, ".05"),
-        (0.054, 0.05, ".05"),
-        (0.73, 0.05, ".73"),
-        (0.9961, 0.05, ">.99"),
-        (1.0, 0.05, "1"),
-        (0.0096, 0.01, "<.01"),
-        (0.0104, 0.01, ".01"),
-        (0.0007, 0.0005, ".001"),
-        (0.0004, 0.0005, "<.0005"),
-    ],
-)
-def test_p_is_written_as_journals_do_and_on_its_side_of_alpha(
-    p: float, alpha: float, text: str
-) -> None:
-    assert p_text(p, alpha) == text
 
 
 @pytest.mark.parametrize("metric", ["dsc", "crps"])

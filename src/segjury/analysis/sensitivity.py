@@ -16,6 +16,7 @@ from segjury.arrays import Floats
 from segjury.errors import InputError
 from segjury.protocols.ranking import Ranking
 
+CHOICES = ("reading", "scheme", "aggregate", "ties", "digits")  # kinds, in the order shown
 COARSER_DIGITS = (3, 2)  # scores as papers print them
 
 
@@ -45,6 +46,11 @@ class Sensitivity:
     def of_kind(self, kind: str) -> list[Variant]:
         """The variants in which one kind of thing was changed."""
         return [variant for variant in self.variants if variant.kind == kind]
+
+    @property
+    def choices(self) -> list[Variant]:
+        """The variants that are choices of whoever ranks."""
+        return [variant for kind in CHOICES for variant in self.of_kind(kind)]
 
     def new_leaders(self, kind: str) -> list[Variant]:
         """Those in which not the same methods are first."""

@@ -94,6 +94,15 @@ def case_ranks(scores: Floats, lost: Bools, higher: bool, ranking: Ranking) -> F
     return np.where(lost, scores.shape[-1], ranked(there, higher=higher, ties=ranking.ties))
 
 
+def ranks_by_case(panel: Panel, key: str, ranking: Ranking) -> tuple[list[str], Floats]:
+    """The cases that count for a score, and the methods' ranks on them, (cases, methods)."""
+    at = panel.keys.index(key)
+    inside = panel.defined[at]
+    higher = bool(panel.higher[at])
+    ranks = case_ranks(panel.values[at, inside], panel.lost[at, inside], higher, ranking)
+    return [case for case, counts in zip(panel.cases, inside, strict=True) if counts], ranks
+
+
 def aggregated(scores: Floats, counts: Floats, aggregate: Aggregate) -> Floats:
     """Mean or quantile over cases drawn `counts` times, (resamples, methods); NaN without any.
 

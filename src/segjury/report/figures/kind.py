@@ -10,6 +10,7 @@ from typing import Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
+from segjury.analysis.rater_agreement import rater_dice
 from segjury.analysis.study import Study
 from segjury.analysis.tables import ALL
 from segjury.errors import InputError
@@ -108,3 +109,25 @@ def whole_and_each_score(study: Study) -> list[Subject]:
     """A figure of the whole ranking, if several scores make it, and of each score that counts."""
     scores = each_ranked_score(study)
     return [{"score": ALL}, *scores] if len(scores) > 1 else scores
+
+
+def resampled(study: Study) -> bool:
+    """Whether there are cases and methods enough for resamples to say something."""
+    return study.analysis.stability.informative and len(study.methods) > 1
+
+
+def tested_scores(study: Study) -> list[Subject]:
+    """A figure of each score that was tested."""
+    scores = study.analysis.scores
+    return [of for of in each_ranked_score(study) if scores[of["score"]].tests is not None]
+
+
+def correlated_scores(study: Study) -> list[Subject]:
+    """All scores, if there are several and rows enough."""
+    return nothing_else(study) if study.analysis.correlations is not None else []
+
+
+def each_rated_label(study: Study) -> list[Subject]:
+    """One figure, or one for each of several labels; none where no Dice of raters is known."""
+    labels = list(dict.fromkeys(rater_dice(study.cases, study.analysis.panel.cases)["label"]))
+    return [{"structure": label} for label in labels] if len(labels) > 1 else [{}] * len(labels)

@@ -100,3 +100,11 @@ def ink_on(mesh: QuadMesh, value: float) -> str:
         return INK
     red, green, blue, _ = mesh.to_rgba(np.array(value))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else "white"
+
+
+def number_columns(axes: Axes, count: int) -> None:
+    """Number the columns of a matrix, above it, as its rows are."""
+    axes.set_xticks(range(count), labels=[str(n) for n in range(1, count + 1)])
+    axes.tick_params(
+        axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, labelcolor=INK, length=0
+    )

@@ -89,3 +89,13 @@ def name_rows(axes: Axes, study: Study, methods: Sequence[str], *, numbered: boo
     )
     for y, method in enumerate(methods):
         draw_mark(axes, study.all_methods, method, (0, y), before)
+
+
+def title_rows(axes: Axes, titles: Sequence[str], *, numbered: bool = False) -> None:
+    """Write the title of a score left of its row; the first is on top."""
+    names = [wrapped(title, width=NAME_WIDTH) for title in titles]
+    if numbered:
+        names = [f"{name}  {n}" for n, name in enumerate(names, 1)]
+    axes.set_yticks(range(len(names)), labels=names, parse_math=False, linespacing=1.0)
+    axes.tick_params(axis="y", length=0, pad=4, labelcolor=INK, labelsize=6.5)
+    axes.set_ylim(len(names) - 0.5, -0.5)

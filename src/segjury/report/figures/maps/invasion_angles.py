@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from segjury.analysis.rater_volumes import middle
 from segjury.analysis.study import Study
 from segjury.errors import InputError
 from segjury.metrics.invasion import VI, vi_score
 from segjury.metrics.metric import READINGS, Reading
-from segjury.report.figures.maps.rater_volumes import middle
 
 RATER = "rater "
 _PLANE = "angle axis "

@@ -11,6 +11,13 @@ from matplotlib.figure import Figure
 
 from segjury.analysis.columns import decimals
 from segjury.analysis.rater_agreement import WHOLE
+from segjury.analysis.rater_volumes import (
+    METRIC,
+    typical_and_disputed,
+    volume_labels,
+    volume_parts,
+    volumes_of,
+)
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.frame import (
     column_width,
@@ -28,13 +35,6 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.maps.rater_volumes import (
-    METRIC,
-    typical_and_disputed,
-    volume_labels,
-    volume_parts,
-    volumes_of,
-)
 from segjury.report.figures.maps.volume_curves import (
     AREA,
     CRPS,

@@ -8,11 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from segjury.analysis.study import Study
-from segjury.arrays import Floats
-from segjury.errors import InputError
-from segjury.metrics import crps
-from segjury.report.figures.maps.rater_volumes import (
+from segjury.analysis.rater_volumes import (
     chosen_label,
     rater_columns,
     typical_and_disputed,
@@ -20,6 +16,10 @@ from segjury.report.figures.maps.rater_volumes import (
     volume_scores,
     volumes_of,
 )
+from segjury.analysis.study import Study
+from segjury.arrays import Floats
+from segjury.errors import InputError
+from segjury.metrics import crps
 
 RATER, PREDICTED = "rater volume", "predicted volume"  # what the rows of the data are
 DENSITY, DISTRIBUTION, AREA = "density", "distribution", "squared difference"

@@ -13,19 +13,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from segjury.analysis.rater_agreement import WHOLE
-from segjury.analysis.statistics.bland_altman import LIMIT_SD
-from segjury.analysis.study import Scores, Study, study_of
-from segjury.report.figures.drawing.frame import finished
-from segjury.report.figures.drawing.small_multiples import SmallMultiples
-from segjury.report.figures.drawing.style import INK, method_colours, method_markers, styled
-from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.maps.rater_volumes import (
+from segjury.analysis.rater_volumes import (
     chosen_label,
     rater_columns,
     volume_labels,
     volume_parts,
     volumes_of,
 )
+from segjury.analysis.statistics.bland_altman import LIMIT_SD
+from segjury.analysis.study import Scores, Study, study_of
+from segjury.report.figures.drawing.frame import finished
+from segjury.report.figures.drawing.small_multiples import SmallMultiples
+from segjury.report.figures.drawing.style import INK, method_colours, method_markers, styled
+from segjury.report.figures.kind import Kind, Subject
 from segjury.wording import number, plain
 
 _SHAPE = 0.8  # height of a plot to its width

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from segjury.report.figures.pictures.images import CaseImages
 from segjury.report.figures.pictures.slicing import Pair, Slice
 
+HEAT = colormaps["viridis"].resampled(40)  # even in lightness, for all kinds of vision
 BACKGROUND = "#3a3d42"  # of cases without an image
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
-from segjury.report.figures.pictures.background import grey
+from segjury.report.figures.pictures.background import HEAT, grey
 from segjury.report.figures.pictures.images import BRIGHTEST_PERCENT, CaseImages, Labels
 from segjury.report.figures.pictures.mip_projections import (
     PLANES,
@@ -22,7 +22,6 @@ from segjury.report.figures.pictures.mip_projections import (
     reference_part,
 )
 from segjury.report.figures.pictures.outcomes import Classes, Outcome, compared, outcome_counts
-from segjury.report.figures.pictures.probability_maps import HEAT
 from segjury.report.figures.pictures.slicing import Pair
 from segjury.report.figures.pictures.tiles import label_colour
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from segjury.report.figures.drawing.style import MUTED, styled
 from segjury.report.figures.illustration import Picture, brief
-from segjury.report.figures.pictures.background import ground, show
+from segjury.report.figures.pictures.background import HEAT, ground, show
 from segjury.report.figures.pictures.images import CaseImages
 from segjury.report.figures.pictures.layout import Mosaic, Spot
 from segjury.report.figures.pictures.slicing import Slice, choose_slice, disputed
@@ -29,7 +29,6 @@ from segjury.report.figures.pictures.tiles import (
 from segjury.wording import plain
 
 RATERS = ""  # no method has no name
-HEAT = mpl.colormaps["viridis"].resampled(40)  # even in lightness, for all kinds of vision
 _MIDDLE = 0.5
 _LEAST = 0.01  # a smaller probability is not shown
 _BELOW_IN = 0.48

@@ -34,7 +34,7 @@ from segjury.report.figures.drawing.style import (
     method_colours,
     styled,
 )
-from segjury.report.figures.kind import Kind, Subject, whole_and_each_score
+from segjury.report.figures.kind import Kind, Subject, resampled, whole_and_each_score
 from segjury.wording import rank, wrapped
 
 _FRAME_IN = 0.95
@@ -182,11 +182,6 @@ def blob_alt(study: Study, score: str = ALL) -> str:
 def _ranks(study: Study, score: str) -> RankDistribution:
     stability = study.analysis.stability
     return stability.overall if score == ALL else stability.scores[study.column(score).key]
-
-
-def resampled(study: Study) -> bool:
-    """Whether there are cases and methods enough for resamples to say something."""
-    return study.analysis.stability.informative and len(study.methods) > 1
 
 
 def blob_subjects(study: Study) -> list[Subject]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Transform, offset_copy
 
-from segjury.analysis.sensitivity import Sensitivity, Variant
+from segjury.analysis.sensitivity import Sensitivity
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats, Ints
 from segjury.protocols.ranking import in_words
@@ -36,7 +36,6 @@ from segjury.report.figures.drawing.style import (
 from segjury.report.figures.kind import Kind, Subject, nothing_else
 from segjury.wording import number, plain, wrapped
 
-CHOICES = ("reading", "scheme", "aggregate", "ties", "digits")  # kinds, in the order drawn
 AS_RANKED = "as ranked"
 _FRAME_IN = 1.15
 _COLUMN_IN = 0.45
@@ -228,13 +227,8 @@ def lines_data(study: Study) -> pd.DataFrame:
 def _columns(found: Sensitivity) -> Iterator[tuple[str, str, float, Floats]]:
     """Kind, choice, tau and places: of the ranking as it is, then of every other choice."""
     yield AS_RANKED, AS_RANKED, 1.0, found.places
-    for variant in choices(found):
+    for variant in found.choices:
         yield variant.kind, variant.choice, variant.tau, variant.places
-
-
-def choices(found: Sensitivity) -> list[Variant]:
-    """The variants that are choices of whoever ranks."""
-    return [variant for kind in CHOICES for variant in found.of_kind(kind)]
 
 
 def _rows(places: Floats) -> Ints:
@@ -272,7 +266,7 @@ def lines_alt(study: Study) -> str:
 
 def lines_subjects(study: Study) -> list[Subject]:
     """The whole table, if there are methods to order and something to choose."""
-    enough = len(study.methods) > 1 and choices(study.analysis.sensitivity)
+    enough = len(study.methods) > 1 and study.analysis.sensitivity.choices
     return nothing_else(study) if enough else []
 
 

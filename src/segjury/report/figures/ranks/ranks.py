@@ -28,8 +28,7 @@ from segjury.report.figures.drawing.style import (
     method_markers,
     styled,
 )
-from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.ranks.blob import resampled
+from segjury.report.figures.kind import Kind, Subject, nothing_else, resampled
 from segjury.wording import rank, wrapped
 
 _FRAME_IN = 0.85

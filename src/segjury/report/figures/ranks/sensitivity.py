@@ -33,7 +33,6 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.ranks.lines import choices
 from segjury.wording import plain, wrapped
 
 OTHER_CHOICES = "other choices"
@@ -147,7 +146,7 @@ def _each(own: pd.DataFrame) -> pd.DataFrame:
 def _small_print(study: Study, panels: Mapping[str, pd.DataFrame]) -> str:
     said = "Darker: more of the changes give that place. Beside it what moves the method the most; "
     said += "+n, so many others move it as far."
-    idle = [plain(v.choice) for v in choices(study.analysis.sensitivity) if not _orders(v)]
+    idle = [plain(v.choice) for v in study.analysis.sensitivity.choices if not _orders(v)]
     if idle and OTHER_CHOICES in panels:
         said += f" Left out, as it ties all methods: {', '.join(idle)}."
     return said
@@ -190,7 +189,7 @@ def _kinds(study: Study) -> dict[str, list[Variant]]:
     """The variants by what was changed; a choice that ties all methods says nothing of a place."""
     found = study.analysis.sensitivity
     kinds = {kind: found.of_kind(kind) for kind in LEFT_OUT}
-    kinds[OTHER_CHOICES] = [variant for variant in choices(found) if _orders(variant)]
+    kinds[OTHER_CHOICES] = [variant for variant in found.choices if _orders(variant)]
     return {kind: variants for kind, variants in kinds.items() if variants}
 
 

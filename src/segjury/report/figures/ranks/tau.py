@@ -18,8 +18,7 @@ from segjury.analysis.tables import ALL
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.frame import column_width, finished, rows_height, sheet
 from segjury.report.figures.drawing.style import INK, MUTED, SEQUENTIAL, styled
-from segjury.report.figures.kind import Kind, Subject, nothing_else, whole_and_each_score
-from segjury.report.figures.ranks.blob import resampled
+from segjury.report.figures.kind import Kind, Subject, nothing_else, resampled, whole_and_each_score
 from segjury.wording import number, wrapped
 
 _FRAME_IN = 0.8

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from segjury.analysis.rater_agreement import CONSENSUS, WHOLE
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.frame import finished, sheet
+from segjury.report.figures.drawing.rater_labels import label_dice, of_label
 from segjury.report.figures.drawing.style import (
     COLUMN_WIDTH_IN,
     INK,
@@ -19,8 +20,7 @@ from segjury.report.figures.drawing.style import (
     PAGE_WIDTH_IN,
     styled,
 )
-from segjury.report.figures.kind import Kind, Subject
-from segjury.report.figures.raters.raters import label_dice, label_subjects, of_label
+from segjury.report.figures.kind import Kind, Subject, each_rated_label
 from segjury.wording import number, plain, wrapped
 
 _PLOT_IN = 2.0
@@ -165,7 +165,7 @@ def agreement_cases_alt(study: Study, structure: str = WHOLE) -> str:
 
 def agreement_cases_subjects(study: Study) -> list[Subject]:
     """The mean over the labels, then each of several labels, if there are several cases."""
-    labels = label_subjects(study)
+    labels = each_rated_label(study)
     several = len(study.analysis.panel.cases) > 1
     return ([{}, *labels] if len(labels) > 1 else labels) if several else []
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.cells import TWO_LINES_IN, draw_means
 from segjury.report.figures.drawing.frame import finished, note, sheet
+from segjury.report.figures.drawing.rater_labels import rater_name
 from segjury.report.figures.drawing.style import (
     COLUMN_WIDTH_IN,
     DIVERGING,
@@ -22,7 +23,7 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.illustration import Illustration
-from segjury.wording import number, plain, plural, wrapped
+from segjury.wording import number, plain, plural
 
 _CELL_IN = 0.46
 _NAMES_IN = 0.8
@@ -99,7 +100,7 @@ def agreement_matrix(own: pd.DataFrame, look: Look, title: str, how: str) -> Fig
         axes = figure.add_subplot()
         roomy = cell_in >= TWO_LINES_IN
         draw_means(axes, mean, sd, colours, limits, digits=look.digits, roomy=roomy, label="mean")
-        shown = [shown_name(name) for name in names]
+        shown = [rater_name(name) for name in names]
         axes.set_yticks(range(len(names)), labels=shown, parse_math=False)
         axes.set_xticks(range(len(names)), labels=_short(shown), parse_math=False)
         axes.xaxis.tick_top()
@@ -128,11 +129,6 @@ def _scale(mean: Floats, look: Look) -> tuple[Colormap, tuple[float, float]]:
         lowest = float(known.min()) if known.size else 0.0
         return SEQUENTIAL, (max(0.0, math.floor(10 * lowest - 1) / 10), 1.0)
     return SEQUENTIAL, (0.0, largest)
-
-
-def shown_name(name: str) -> str:
-    """A rater or consensus as figures write it."""
-    return {"staple": "STAPLE"}.get(name, wrapped(name, width=14).capitalize())
 
 
 def _short(shown: list[str]) -> list[str]:

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from segjury.report.figures.drawing.frame import finished, note, sheet
+from segjury.report.figures.drawing.rater_labels import rater_name
 from segjury.report.figures.drawing.style import COLOURS, INK, MUTED, PAGE_WIDTH_IN, styled
 from segjury.report.figures.illustration import Illustration
-from segjury.report.figures.raters.pair_measures import shown_name
 from segjury.wording import number, plain
 
 _ROW_IN = 0.28
@@ -89,7 +89,7 @@ def profile(
             _draw(axes, own, cases, trait)
             axes.set_yticks(range(len(names)), labels=[])
             axes.set_ylim(len(names) - 0.5, -0.5)
-        panels[0].set_yticks(range(len(names)), labels=[shown_name(name) for name in names])
+        panels[0].set_yticks(range(len(names)), labels=[rater_name(name) for name in names])
         panels[0].tick_params(axis="y", labelcolor=INK)
         note(figure, caption)
         return finished(figure, title)

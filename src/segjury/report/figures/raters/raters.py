@@ -11,12 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from segjury.analysis.rater_agreement import CONSENSUS, WHOLE, rater_dice
+from segjury.analysis.rater_agreement import CONSENSUS, WHOLE
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
-from segjury.errors import InputError
 from segjury.report.figures.drawing.cells import TWO_LINES_IN, draw_means
 from segjury.report.figures.drawing.frame import finished, sheet
+from segjury.report.figures.drawing.rater_labels import label_dice, of_label
 from segjury.report.figures.drawing.style import (
     COLUMN_WIDTH_IN,
     INK,
@@ -24,8 +24,8 @@ from segjury.report.figures.drawing.style import (
     SEQUENTIAL,
     styled,
 )
-from segjury.report.figures.kind import Kind, Subject
-from segjury.wording import number, plain
+from segjury.report.figures.kind import Kind, each_rated_label
+from segjury.wording import number
 
 RATERS = "other raters"  # in place of a partner: all of them
 PAIRS = "all pairs"
@@ -119,11 +119,6 @@ def _mean_and_sd(mean: float, sd: float, digits: int) -> str:
     return number(mean, digits) + (f" ± {number(sd, digits)}" if math.isfinite(sd) else "")
 
 
-def of_label(structure: str) -> str:
-    """What a title says of the label it is about."""
-    return "" if structure == WHOLE else f", {plain(structure)}"
-
-
 def raters_data(study: Study, structure: str = WHOLE) -> pd.DataFrame:
     """Mean, sample SD and number of cases of each pair, of each rater with the others, of all.
 
@@ -151,17 +146,6 @@ def _row(first: str, second: str, dice: pd.DataFrame) -> dict[str, Any]:
     return {"first": first, "second": second, "mean": values.mean(), "sd": sd, "cases": cases}
 
 
-def label_dice(study: Study, structure: str) -> pd.DataFrame:
-    """Dice per case and pair of raters on a label; `all` is the mean over the labels."""
-    dice = rater_dice(study.cases, study.analysis.panel.cases)
-    if structure == WHOLE:
-        return dice.groupby(["case", "first", "second"], sort=False)["dsc"].mean().reset_index()
-    known = dict.fromkeys(dice["label"])
-    if structure not in known:
-        raise InputError(f"the raters have no label '{structure}'", f"It is {', '.join(known)}")
-    return dice[dice["label"] == structure].drop(columns="label")
-
-
 def raters_alt(study: Study, structure: str = WHOLE) -> str:
     """Every rater's mean with the others, the pairs that agree most and least."""
     data = raters_data(study, structure)
@@ -182,12 +166,6 @@ def _sentences(data: pd.DataFrame) -> Iterator[str]:
         yield f"Raters {row['first']} and {row['second']} agree {word}, {mean}."
 
 
-def label_subjects(study: Study) -> list[Subject]:
-    """One figure, or one for each of several labels; none where no Dice of raters is known."""
-    labels = list(dict.fromkeys(rater_dice(study.cases, study.analysis.panel.cases)["label"]))
-    return [{"structure": label} for label in labels] if len(labels) > 1 else [{}] * len(labels)
-
-
 RATER_MATRIX = Kind(
     name="raters",
     title="Agreement of the raters",
@@ -197,7 +175,7 @@ RATER_MATRIX = Kind(
     draw=raters,
     data=raters_data,
     alt=raters_alt,
-    subjects=label_subjects,
+    subjects=each_rated_label,
     takes=("structure",),
 )
 KINDS = (RATER_MATRIX,)

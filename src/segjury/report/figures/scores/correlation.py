@@ -8,24 +8,31 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from segjury.analysis.analysis import MetricCorrelations
 from segjury.analysis.study import Scores, Study, study_of
-from segjury.arrays import Floats
-from segjury.errors import InputError
-from segjury.report.figures.drawing.cells import draw_cells
-from segjury.report.figures.drawing.frame import finished, note, rows_height, sheet, width_of_names
+from segjury.report.figures.drawing.cells import draw_cells, number_columns
+from segjury.report.figures.drawing.correlations import (
+    correlation_text,
+    correlations_of,
+    extremes_in_words,
+)
+from segjury.report.figures.drawing.frame import (
+    finished,
+    note,
+    rows_height,
+    sheet,
+    title_rows,
+    width_of_names,
+)
 from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, DIVERGING, PAGE_WIDTH_IN, styled
-from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.report.figures.scores.dendrogram import draw_tree, title_rows, tree_table
-from segjury.report.figures.tests.pvalues import number_columns
-from segjury.wording import number, plural
+from segjury.report.figures.drawing.tree import draw_tree, tree_table
+from segjury.report.figures.kind import Kind, correlated_scores
+from segjury.wording import plural
 
 _FRAME_IN = 0.72
 _CELL_IN = (0.2, 0.275)  # smallest and largest
 _TEXT_PT_PER_IN = 20.0  # of a cell
 _TREE_IN = 0.9
 _BESIDE_IN = 0.35
-_MOST_NAMED = 3
 _RHO = "\N{GREEK SMALL LETTER RHO}"
 _SCOPES = ("all rows", "within methods")
 
@@ -96,43 +103,6 @@ def correlation_alt(study: Study) -> str:
     return f"Matrix of Spearman correlations of {len(keys)} scores over methods and cases. {words}"
 
 
-def correlations_of(study: Study) -> MetricCorrelations:
-    """The correlations of a study."""
-    found = study.analysis.correlations
-    if found is None:
-        raise InputError(
-            "nothing can be correlated in this table",
-            "Correlations need two scores that are ranked, and three rows of each",
-        )
-    return found
-
-
-def correlation_text(value: float) -> str:
-    """A correlation as journals print it: `.85`, `-.12`, `1`."""
-    text = number(value, 2)
-    return text.replace("1.00", "1").replace("0.", ".", 1) if text != "0.00" else "0"
-
-
-def extremes_in_words(study: Study, keys: Sequence[str], matrix: Floats) -> str:
-    """The pairs of scores that agree most and least, positive where they agree on what is good."""
-    first, second = np.triu_indices(len(keys), 1)
-    known = ~np.isnan(matrix[first, second])
-    order = np.argsort(-matrix[first, second][known], kind="stable")
-    named = [
-        f"{study.title(keys[a])} and {study.title(keys[b])} {correlation_text(matrix[a, b])}"
-        for a, b in zip(first[known][order], second[known][order], strict=True)
-    ]
-    if len(named) <= 2 * _MOST_NAMED:
-        return f"From most to least agreement: {'; '.join(named) or 'none is defined'}."
-    most, least = named[:_MOST_NAMED], named[-_MOST_NAMED:]
-    return f"Most agreement: {'; '.join(most)}. Least: {'; '.join(least)}."
-
-
-def correlation_subjects(study: Study) -> list[Subject]:
-    """All scores, if there are several and rows enough."""
-    return nothing_else(study) if study.analysis.correlations is not None else []
-
-
 def _cell(titles: Sequence[str]) -> float:
     """How wide a cell is, in inches: many scores get smaller ones, to fit a page."""
     room = PAGE_WIDTH_IN - width_of_names(titles) - _BESIDE_IN - _TREE_IN
@@ -163,6 +133,6 @@ CORRELATION = Kind(
     draw=correlation,
     data=correlation_data,
     alt=correlation_alt,
-    subjects=correlation_subjects,
+    subjects=correlated_scores,
 )
 KINDS = (CORRELATION,)

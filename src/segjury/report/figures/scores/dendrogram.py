@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
@@ -17,18 +15,19 @@ from segjury.analysis.statistics.correlation import clustered
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.frame import (
-    NAME_WIDTH,
     column_width,
     finished,
     name_rows,
     note,
     rows_height,
     sheet,
+    title_rows,
 )
-from segjury.report.figures.drawing.style import INK, MUTED, styled
+from segjury.report.figures.drawing.style import styled
+from segjury.report.figures.drawing.tree import draw_tree, tree_table
 from segjury.report.figures.kind import Kind, Subject, nothing_else
 from segjury.rounding import rounded
-from segjury.wording import plain, plural, wrapped
+from segjury.wording import plain, plural
 
 FEWEST = 3  # leaves: of two there is but one tree
 _FRAME_IN = 0.6
@@ -120,65 +119,6 @@ def _first_above(linkage: Floats) -> Floats:
     """The tree, turned over where its first leaf would be in the lower half."""
     leaves = hierarchy.leaves_list(linkage).tolist()
     return linkage if 2 * leaves.index(0) < len(leaves) else linkage[:, [1, 0, 2, 3]]
-
-
-def tree_table(linkage: Floats, names: Sequence[str]) -> pd.DataFrame:
-    """A tree as a table, from scipy's linkage: a row per leaf, then a row per merger.
-
-    `first` and `second` are the nodes that a merger joins at its `distance`; `place` is its
-    height in the drawing, 0 for the leaf on top.
-    """
-    place = {int(leaf): float(y) for y, leaf in enumerate(hierarchy.leaves_list(linkage))}
-    members = {n: [name] for n, name in enumerate(names)}
-    rows: list[tuple[Any, ...]] = [(n, names[n], 1, None, None, 0.0, place[n]) for n in members]
-    for node, (one, two, distance, _size) in enumerate(linkage.tolist(), len(names)):
-        first, second = sorted((int(one), int(two)), key=place.__getitem__)
-        place[node] = (place[first] + place[second]) / 2
-        members[node] = members[first] + members[second]
-        rows.append(
-            (
-                node,
-                " + ".join(members[node]),
-                len(members[node]),
-                first,
-                second,
-                round(distance, 12),  # 1 - 1 may leave a last digit
-                place[node],
-            )
-        )
-    columns = ["node", "members", "size", "first", "second", "distance", "place"]
-    return pd.DataFrame(rows, columns=columns).astype({"first": "Int64", "second": "Int64"})
-
-
-def draw_tree(axes: Axes, data: pd.DataFrame, *, reach: float = 0.0) -> None:
-    """A tree whose leaves are on the left, at whole numbers from the top; the axis has `reach`."""
-    nodes = data.set_index("node")
-    for node, merger in nodes.dropna(subset="first").iterrows():
-        one, two = nodes.loc[merger["first"]], nodes.loc[merger["second"]]
-        axes.plot(
-            [one["distance"], merger["distance"], merger["distance"], two["distance"]],
-            [one["place"], one["place"], two["place"], two["place"]],
-            color=INK,
-            linewidth=0.9,
-            solid_joinstyle="miter",
-            clip_on=False,
-            label=f"merger {node}",
-        )
-    end = max(reach, 1.04 * float(data["distance"].max()))
-    axes.set_xlim(0.0, end if end > 0 else 1.0)
-    axes.grid(axis="x")
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="x", length=2.5, labelcolor=MUTED)
-
-
-def title_rows(axes: Axes, titles: Sequence[str], *, numbered: bool = False) -> None:
-    """Write the title of a score left of its row; the first is on top."""
-    names = [wrapped(title, width=NAME_WIDTH) for title in titles]
-    if numbered:
-        names = [f"{name}  {n}" for n, name in enumerate(names, 1)]
-    axes.set_yticks(range(len(names)), labels=names, parse_math=False, linespacing=1.0)
-    axes.tick_params(axis="y", length=0, pad=4, labelcolor=INK, labelsize=6.5)
-    axes.set_ylim(len(names) - 0.5, -0.5)
 
 
 def tree_words(data: pd.DataFrame, names: Mapping[str, str]) -> str:

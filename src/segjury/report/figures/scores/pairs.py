@@ -14,6 +14,11 @@ from segjury.analysis.columns import Column
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.cells import draw_cells
+from segjury.report.figures.drawing.correlations import (
+    correlation_text,
+    correlations_of,
+    extremes_in_words,
+)
 from segjury.report.figures.drawing.frame import finished, note, sheet
 from segjury.report.figures.drawing.style import (
     DIVERGING,
@@ -23,13 +28,7 @@ from segjury.report.figures.drawing.style import (
     method_markers,
     styled,
 )
-from segjury.report.figures.kind import Kind
-from segjury.report.figures.scores.correlation import (
-    correlation_subjects,
-    correlation_text,
-    correlations_of,
-    extremes_in_words,
-)
+from segjury.report.figures.kind import Kind, correlated_scores
 from segjury.report.figures.scores.pairs_grid import EDGE, Scale, draw_key, draw_titles, grid
 
 MOST_SCORES = 9
@@ -256,6 +255,6 @@ PAIRS = Kind(
     draw=pair_plot,
     data=pair_plot_data,
     alt=pair_plot_alt,
-    subjects=correlation_subjects,
+    subjects=correlated_scores,
 )
 KINDS = (PAIRS,)

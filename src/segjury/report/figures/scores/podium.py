@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from segjury.analysis.ranking.schemes import ranks_by_case
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.box import value_label
 from segjury.report.figures.drawing.frame import finished, note, sheet, width_of_names
@@ -24,7 +25,6 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
-from segjury.report.figures.scores.rank_map import ranks_on_cases
 from segjury.wording import plain
 
 _ALL_COLUMNS = 64  # places x methods, up to which all places are shown
@@ -106,7 +106,8 @@ def podium(scores: Scores, score: str) -> Figure:
 
 def podium_data(study: Study, score: str) -> pd.DataFrame:
     """Every method's score, rank and drawn place on every case, and how often it has that place."""
-    cases, ranks = ranks_on_cases(study, score, "average")
+    ranking = study.rules.ranking.model_copy(update={"ties": "average"})
+    cases, ranks = ranks_by_case(study.analysis.panel, study.column(score).key, ranking)
     values = study.analysis.scores[score].values
     places = np.argsort(np.argsort(ranks, axis=1, kind="stable"), axis=1, kind="stable") + 1
     data = pd.DataFrame(

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from segjury.analysis.ranking.schemes import case_ranks
+from segjury.analysis.ranking.schemes import ranks_by_case
 from segjury.analysis.study import Scores, Study, study_of
-from segjury.arrays import Floats
-from segjury.protocols.ranking import Ties
 from segjury.report.figures.drawing.cells import draw_cells
 from segjury.report.figures.drawing.frame import (
     finished,
@@ -27,21 +25,6 @@ from segjury.wording import plain
 _FRAME_IN = 0.7
 _CELL_IN = 0.235
 _MEAN_IN = 0.4
-
-
-def ranks_on_cases(study: Study, score: str, ties: Ties) -> tuple[list[str], Floats]:
-    """The cases that count for a score, and the methods' ranks on them, (cases, methods).
-
-    A missing or failed prediction is last and moves nobody.
-    """
-    panel = study.analysis.panel
-    k = panel.keys.index(study.column(score).key)
-    inside = panel.defined[k]
-    ranking = study.rules.ranking.model_copy(update={"ties": ties})
-    ranks = case_ranks(
-        panel.values[k, inside], panel.lost[k, inside], bool(panel.higher[k]), ranking
-    )
-    return [case for case, counts in zip(panel.cases, inside, strict=True) if counts], ranks
 
 
 def rank_map(scores: Scores, score: str) -> Figure:
@@ -83,7 +66,8 @@ def rank_map(scores: Scores, score: str) -> Figure:
 
 def rank_map_data(study: Study, score: str) -> pd.DataFrame:
     """The number of cases per method and place, and the method's mean place."""
-    _cases, places = ranks_on_cases(study, score, "min")
+    ranking = study.rules.ranking.model_copy(update={"ties": "min"})
+    _cases, places = ranks_by_case(study.analysis.panel, study.column(score).key, ranking)
     return pd.DataFrame(
         [
             {

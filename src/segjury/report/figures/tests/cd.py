@@ -15,6 +15,7 @@ from matplotlib.transforms import offset_copy
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.analysis.tests import ScoreTests
 from segjury.report.figures.drawing.frame import NAME_WIDTH, finished, note, sheet, width_of_names
+from segjury.report.figures.drawing.method_pairs import friedman_words, tests_of
 from segjury.report.figures.drawing.style import (
     COLUMN_WIDTH_IN,
     INK,
@@ -23,8 +24,7 @@ from segjury.report.figures.drawing.style import (
     method_markers,
     styled,
 )
-from segjury.report.figures.kind import Kind
-from segjury.report.figures.tests.pvalues import friedman_words, tested_scores, tests_of
+from segjury.report.figures.kind import Kind, tested_scores
 from segjury.wording import plain, wrapped
 
 _FRAME_IN = 0.6  # title, axis and its label

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,26 +12,28 @@ from matplotlib.figure import Figure
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.analysis.tests import ScoreTests
 from segjury.arrays import Floats
-from segjury.errors import InputError
-from segjury.report.figures.drawing.cells import draw_cells
+from segjury.report.figures.drawing.cells import draw_cells, number_columns
 from segjury.report.figures.drawing.frame import (
     finished,
     name_rows,
     note,
     rows_height,
     sheet,
-    width_of_names,
 )
-from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, INK, MUTED, SEQUENTIAL, styled
-from segjury.report.figures.kind import Kind, Subject, each_ranked_score
-from segjury.wording import NONE, number, plain, plural
+from segjury.report.figures.drawing.method_pairs import (
+    FRAME_IN,
+    draw_scale,
+    friedman_words,
+    matrix_width,
+    tests_of,
+    too_few,
+)
+from segjury.report.figures.drawing.style import SEQUENTIAL, styled
+from segjury.report.figures.kind import Kind, tested_scores
+from segjury.wording import p_text, p_words, plain, plural
 
-FRAME_IN = 0.45
-_CELL_IN = 0.275  # the narrowest cell that holds "<.001"
-_BESIDE_IN = 0.75  # numbers and marks of the methods, and the scale of shades
 _LEAST = 1e-4  # smaller p are as dark
 _SHADES = (0.04, 0.22, 0.5)  # of p = 1, just above and just below alpha
-_SCALE_IN = 0.07
 _MOST_NAMED = 3
 _UNDECIDED = "Friedman's test finds no difference, so {} decides nothing."
 _WORDS = {"wilcoxon": "Wilcoxon's signed-rank test", "conover": "Conover's test after Friedman's"}
@@ -106,74 +106,6 @@ def p_values_alt(study: Study, score: str) -> str:
     return " ".join(said)
 
 
-def tests_of(study: Study, score: str) -> ScoreTests:
-    """The tests of a score that counts."""
-    found = study.analysis.scores.get(study.column(score).key)
-    if found is None or found.tests is None:
-        raise InputError(
-            f"nothing was tested on '{score}'",
-            "Tests need a score that is ranked, two methods and two cases",
-        )
-    return found.tests
-
-
-def tested_scores(study: Study) -> list[Subject]:
-    """A figure of each score that was tested."""
-    scores = study.analysis.scores
-    return [of for of in each_ranked_score(study) if scores[of["score"]].tests is not None]
-
-
-def p_text(p: float, alpha: float) -> str:
-    """P as journals print it: `<.001`, `.004`, `.03`; never rounded up to alpha."""
-    least = min(0.001, alpha)
-    if p < least:
-        return f"<{least:.4g}".replace("0.", ".", 1)
-    digits = 3 if p < 0.01 else 2
-    if p < alpha <= round(p, digits):
-        return f"<{alpha:.4g}".replace("0.", ".", 1)
-    if round(p, digits) >= 1:
-        return "1" if p == 1 else ">.99"
-    return f"{p:.{digits}f}".removeprefix("0")
-
-
-def p_words(p: float, alpha: float) -> str:
-    """P in a sentence: `p < .001`, `p = .03`."""
-    text = p_text(p, alpha)
-    return f"p {text[0]} {text[1:]}" if text[0] in "<>" else f"p = {text}"
-
-
-def friedman_words(tests: ScoreTests) -> str:
-    """Friedman's result: `Friedman χ²(5) = 15.83, p = .007, 10 cases`."""
-    found = tests.friedman
-    chi2 = number(found.chi2, 2) if np.isfinite(found.chi2) else NONE
-    words = p_words(found.p, tests.alpha)
-    return f"Friedman χ²({found.df}) = {chi2}, {words}, {tests.cases} cases"
-
-
-def matrix_width(methods: Sequence[str]) -> float:
-    """How wide a matrix of methods is, in inches, rows with names and columns with numbers."""
-    return max(COLUMN_WIDTH_IN, width_of_names(methods) + _BESIDE_IN + _CELL_IN * len(methods))
-
-
-def number_columns(axes: Axes, count: int) -> None:
-    """Number the columns of a matrix, above it, as its rows are."""
-    axes.set_xticks(range(count), labels=[str(n) for n in range(1, count + 1)])
-    axes.tick_params(
-        axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, labelcolor=INK, length=0
-    )
-
-
-def draw_scale(
-    figure: Figure, axes: Axes, shades: ScalarMappable, ticks: Mapping[float, str]
-) -> None:
-    """The scale of shades beside a matrix, with the words at its ticks."""
-    aspect = (figure.get_figheight() - FRAME_IN) / _SCALE_IN
-    bar = figure.colorbar(shades, ax=axes, aspect=aspect, pad=0.02, fraction=0.08)
-    bar.set_ticks(list(ticks), labels=list(ticks.values()))
-    bar.ax.tick_params(length=2, labelsize=5.5, labelcolor=MUTED)
-    bar.outline.set_visible(False)
-
-
 def _shade(p: Floats, alpha: float) -> Floats:
     """Growing with -log p from p = 1, with a step where p falls below alpha."""
     least, (light, above, below) = min(_LEAST, alpha / 10), _SHADES
@@ -208,14 +140,6 @@ def _note(tests: ScoreTests) -> str:
     if tests.friedman.p >= tests.alpha:
         said += f" {_UNDECIDED.format('the lower left')}"
     return said + too_few(tests)
-
-
-def too_few(tests: ScoreTests) -> str:
-    """A sentence where so few cases can show no difference at all."""
-    if tests.smallest_adjusted < tests.alpha:
-        return ""
-    least = p_text(tests.smallest_adjusted, tests.alpha)
-    return f" With {tests.cases} cases no adjusted p of Wilcoxon's can be below {least}."
 
 
 P_VALUES = Kind(

@@ -8,19 +8,17 @@ from matplotlib.figure import Figure
 
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.analysis.tests import ScoreTests
-from segjury.report.figures.drawing.cells import draw_cells, ink_on
+from segjury.report.figures.drawing.cells import draw_cells, ink_on, number_columns
 from segjury.report.figures.drawing.frame import finished, name_rows, note, rows_height, sheet
-from segjury.report.figures.drawing.style import DIVERGING, RULE, styled
-from segjury.report.figures.kind import Kind
-from segjury.report.figures.tests.pvalues import (
+from segjury.report.figures.drawing.method_pairs import (
     FRAME_IN,
     draw_scale,
     matrix_width,
-    number_columns,
-    tested_scores,
     tests_of,
     too_few,
 )
+from segjury.report.figures.drawing.style import DIVERGING, RULE, styled
+from segjury.report.figures.kind import Kind, tested_scores
 from segjury.wording import number, plain, plural
 
 _MARKS = {1: ("^", "significantly better"), -1: ("v", "significantly worse")}

@@ -1,0 +1,60 @@
+"""Numbers, names and lists in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from segjury.analysis.columns import decimals
+from segjury.wording import number, p_text, rank, wrapped
+from tests.score_tables import ODD_NAMES
+
+
+def test_names_are_wrapped_and_only_beyond_two_lines_lose_their_middle() -> None:
+    assert wrapped("short") == "short"
+    sixty = ODD_NAMES[2]
+    assert len(sixty) == 60
+    assert wrapped(sixty).replace("\n", " ") == sixty
+    long = wrapped("start " + "x" * 100 + " end")
+    assert long.startswith("start")
+    assert long.endswith("end")
+    assert "…" in long
+    assert max(len(line) for line in long.split("\n")) <= 34
+    assert wrapped("<script>alert(1)</script>", width=24).split("\n")[1].endswith("ipt>")
+    assert wrapped("Disagreement-aware", width=13) == "Disagreement-\naware"
+
+
+def test_numbers_have_the_digits_of_their_metric() -> None:
+    assert number(0.12345, decimals("dsc", [])) == "0.123"
+    assert number(0.12345, decimals("mr_ece", [])) == "0.1235"
+    assert number(12.345, decimals("vi", [])) == "12.3"
+    assert number(1234.5, decimals("somebody_elses", [1234.5])) == "1234"
+    assert number(12.3456, decimals("somebody_elses", [12.3456, 1.0])) == "12.35"
+    assert number(71.04, decimals("dsc", [71.04])) == "71.04"  # per cent
+    assert number(-0.00001, 3) == "0.000"
+    assert number(-1.5, 1) == "\N{MINUS SIGN}1.5"
+    assert (rank(2.0), rank(2.5), rank(1 / 3)) == ("2", "2.5", "0.33")
+
+
+@pytest.mark.parametrize(
+    ("p", "alpha", "text"),
+    [
+        (0.0, 0.05, "<.001"),
+        (0.00099, 0.05, "<.001"),
+        (0.0044, 0.05, ".004"),
+        (0.034, 0.05, ".03"),
+        (0.0496, 0.05, "<.05"),
+        (0.05, 0.05, ".05"),
+        (0.054, 0.05, ".05"),
+        (0.73, 0.05, ".73"),
+        (0.9961, 0.05, ">.99"),
+        (1.0, 0.05, "1"),
+        (0.0096, 0.01, "<.01"),
+        (0.0104, 0.01, ".01"),
+        (0.0007, 0.0005, ".001"),
+        (0.0004, 0.0005, "<.0005"),
+    ],
+)
+def test_p_is_written_as_journals_do_and_on_its_side_of_alpha(
+    p: float, alpha: float, text: str
+) -> None:
+    assert p_text(p, alpha) == text
