@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 
 LIBRARIES = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit-image")
-NO_SCORES = ("cli", "phantoms", "report")  # parts that no score depends on
+# What a kept result depends on: rooms and files, none of which imports another of ours.
+SCORED_BY = (
+    *("arrays.py", "errors.py", "rounding.py", "images", "consensus", "metrics", "protocols"),
+    *(f"benchmark/{name}.py" for name in ("case", "folders", "loading", "names")),
+    *(f"scoring/{name}.py" for name in ("comparison", "one_case", "score", "store")),
+    "scoring/scorers",
+    *(f"runtime/{name}.py" for name in ("__init__", "cluster", "engine", "memo", "processes")),
+    *(f"runtime/{name}.py" for name in ("provenance", "resources", "writing")),
+)
 
 
 def version() -> str:
@@ -27,14 +37,25 @@ def code_fingerprint() -> str:
 
     The version alone would not do: a checkout keeps its version while its source changes.
     """
-    total = hashlib.blake2b(digest_size=16)
+    total = hashlib.blake2b(source_digest(resources.files("segjury")), digest_size=16)
     for said in (version(), *versions().items()):
         total.update(f"{said}\0".encode())
-    folders = [resources.files("segjury")]
-    while folders:
-        for entry in sorted(folders.pop().iterdir(), key=lambda each: each.name):
-            if entry.is_dir() and entry.name not in NO_SCORES:
-                folders.append(entry)
-            elif entry.name.endswith(".py"):
-                total.update(f"{entry.name}\0".encode() + entry.read_bytes())
     return total.hexdigest()
+
+
+def source_digest(package: Traversable) -> bytes:
+    """Digest of the files of `SCORED_BY` in a copy of this package, by path and content."""
+    total = hashlib.blake2b(digest_size=16)
+    for name in SCORED_BY:
+        for path, file in _sources(name, package.joinpath(name)):
+            total.update(f"{path}\0".encode() + file.read_bytes())
+    return total.digest()
+
+
+def _sources(path: str, entry: Traversable) -> Iterator[tuple[str, Traversable]]:
+    """The Python files of a folder and the folders in it, or the one file."""
+    if entry.is_dir():
+        for below in sorted(entry.iterdir(), key=lambda each: each.name):
+            yield from _sources(f"{path}/{below.name}", below)
+    elif path.endswith(".py"):
+        yield path, entry
