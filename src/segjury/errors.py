@@ -20,12 +20,20 @@ def escaped(text: str) -> str:
 
 
 class InputError(Exception):
-    """Something the user gave is wrong: what is wrong, and what to do about it."""
+    """Something the user gave is wrong: what is wrong, and what to do about it.
 
-    def __init__(self, what: str, fix: str = "") -> None:
+    `kind` is one of those of `segjury check`, empty where it has none of its own; `hint` says what
+    may be behind it, which only a check tells.
+    """
+
+    kind = ""
+
+    def __init__(self, what: str, fix: str = "", *, kind: str = "", hint: str = "") -> None:
         super().__init__(what, fix)
         self.what = what
         self.fix = fix
+        self.kind = kind or self.kind
+        self.hint = hint
 
     def __str__(self) -> str:
         sentences = (self.what, self.fix)
@@ -33,11 +41,13 @@ class InputError(Exception):
 
     def about(self, subject: str) -> Self:
         """The same error with the thing it is about in front: a file's name."""
-        return type(self)(f"{subject} {self.what}", self.fix)
+        return type(self)(f"{subject} {self.what}", self.fix, kind=self.kind, hint=self.hint)
 
 
 class MissingInputError(InputError):
     """A file or folder that should be there is not."""
+
+    kind = "missing-file"
 
 
 class PassingError(InputError):

@@ -165,6 +165,13 @@ ERRORS = {
         lambda b: (nnunet(b), (p(b).parent / "P1.npz").write_text("x")),
     ),
     "nnU-Net archive over 1": ("out-of-range", lambda b: nnunet(b, scale=1.2)),
+    "nnU-Net archive of another shape": (
+        "other-shape",
+        lambda b: (
+            nnunet(b),
+            np.savez(p(b).parent / "P1.npz", probabilities=np.zeros((2, 3, 4, 5), np.float32)),
+        ),
+    ),
     "nnU-Net mask twice": (
         "two-files",
         lambda b: (nnunet(b), put(p(b).parent / "P1.mha", boxes([1], 0, 0))),

@@ -11,7 +11,7 @@ from segjury.errors import InputError
 from segjury.metrics import memory_gb_s
 from segjury.protocols import load_protocol
 from segjury.scoring.efficiency import read_efficiency, with_efficiency
-from segjury.scoring.store import Result, Row
+from segjury.scoring.records import Result, Row
 
 CASES = ["1", "2"]
 
@@ -37,10 +37,11 @@ def test_too_few_or_unordered_samples():
         memory_gb_s([0, 1], [1])
 
 
-def results(problem):
+def results(problem, fault=""):
     lost = Row("dsc", "all", "corrected", 0.0, "", "missing", problem)
+    failed = {("B", "2"): {"problem": problem, "fault": fault}}
     return [
-        Result(method, case, (lost,), problem=problem if (method, case) == ("B", "2") else "")
+        Result(method, case, (lost,), **failed.get((method, case), {}))
         for case in CASES
         for method in ("A", "B", "C")
     ]
@@ -60,13 +61,13 @@ def test_a_cost_per_method_counts_for_every_case(tmp_path):
     assert found.warnings == ("efficiency.csv has no memory_gb_s of C for 2 of 2 cases",)
 
 
-def test_a_missing_prediction_costs_as_much_as_the_dearest_other(tmp_path):
+def test_a_missing_prediction_costs_as_much_as_the_costliest_other(tmp_path):
     path = table(tmp_path, "method,case,time_s\nA,1,10\nA,2,40\nB,1,20\nB,2,1\nC,1,30\nC,2,15\n")
     costs = read_efficiency(path, ["A", "B", "C"], CASES)
     protocol = load_protocol("aortaseg-2024")
     rows = {
         (r.method, r.case): r.rows[-1]
-        for r in with_efficiency(protocol, results("no prediction"), ["corrected"], costs)
+        for r in with_efficiency(protocol, results("no prediction", "method"), ["corrected"], costs)
     }
     assert rows["B", "1"].value == 20
     assert (rows["B", "2"].value, rows["B", "2"].status) == (40, "missing")  # not its own second
@@ -121,7 +122,7 @@ def test_a_fault_of_ours_or_of_the_reference_costs_nobody_anything(tmp_path):
     path = table(tmp_path, "method,time_s\nA,1\nB,2\nC,3\n")
     costs = read_efficiency(path, ["A", "B", "C"], CASES)
     protocol = load_protocol("aortaseg-2024")
-    for problem in ("reference: it is broken", "internal error, please report it"):
-        scored = with_efficiency(protocol, results(problem), ["corrected"], costs)
+    for fault in ("reference", "passing", "ours"):
+        scored = with_efficiency(protocol, results("it is broken", fault), ["corrected"], costs)
         row = next(r.rows[-1] for r in scored if (r.method, r.case) == ("B", "2"))
         assert math.isnan(row.value)

@@ -30,13 +30,16 @@ def case_table(
     for cells in rows:
         case = cells.pop("case")
         if case in table:
-            raise InputError(f"{path.name} has case {case} twice", "Keep one line")
+            raise InputError(
+                f"{path.name} has case {case} twice", "Keep one line", kind="double-case"
+            )
         if any(";" in cells[column] for column in protocol.cases.columns):
             raise InputError(f"{path.name}: case {case} has a semicolon", "Use another sign")
         table[case] = cells
     absent = [case for case in cases if case not in table]
     if absent:
-        raise InputError(f"{path.name} has no case {', '.join(absent[:5])}", "Add a line for each")
+        what = f"{path.name} has no case {', '.join(absent[:5])}"
+        raise InputError(what, "Add a line for each", kind="case-not-in-table")
     return {case: table[case] for case in cases}
 
 

@@ -165,7 +165,9 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
     except MissingInputError:
         maps = " and a map" if stems else ""
         raise MissingInputError(
-            "no prediction", f"Expected {method_folder.name}/{case}/ with a mask{maps}"
+            "no prediction",
+            f"Expected {method_folder.name}/{case}/ with a mask{maps}",
+            kind="missing-prediction",
         ) from None
     archive = method_folder / f"{case}.npz"
     if stems and not images.is_file(archive):
@@ -182,6 +184,7 @@ def link_refused(path: Path) -> InputError:
     return InputError(
         f"{path.name} is reached by a link that leaves the folder of the method",
         "Copy the file there, or say --follow-links",
+        kind="link-outside",
     )
 
 

@@ -154,4 +154,4 @@ def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
 
 def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
     """Warnings for differences the protocol tolerates; the others are errors."""
-    return tolerated_differences(protocol.grid, grid, other, name)
+    return [each.message for each in tolerated_differences(protocol.grid, grid, other, name)]

@@ -27,11 +27,11 @@ def check_name(name: str, of: str) -> str:
     """
     fix = f"Rename the folder of the {of}"
     if any(unicodedata.category(sign) in HIDDEN for sign in name):
-        raise InputError(f"the name of {of} {name!a} has signs that cannot be shown", fix)
+        what = f"the name of {of} {name!a} has signs that cannot be shown"
+        raise InputError(what, fix, kind="bad-name")
     if len(name.encode()) > LONGEST_BYTES:
-        raise InputError(
-            f"the name of {of} {name[:40]!r}... has more than {LONGEST_BYTES} bytes", fix
-        )
+        what = f"the name of {of} {name[:40]!r}... has more than {LONGEST_BYTES} bytes"
+        raise InputError(what, fix, kind="bad-name")
     return name
 
 

@@ -66,11 +66,10 @@ def read_raters(
     def marks() -> Iterator[Iterator[Piece]]:
         for path, name in zip(paths, names, strict=True):
             volume = loaded.pop() if loaded else read_volume(path)
-            warnings.extend(
-                tolerated_differences(
-                    UsualTolerance(), grid, volume.grid, name, reference="first mask"
-                )
+            found = tolerated_differences(
+                UsualTolerance(), grid, volume.grid, name, reference="first mask"
             )
+            warnings.extend(difference.message for difference in found)
             yield _labels(volume, name)
             del volume  # before the next one is read
             progress(name)

@@ -35,7 +35,7 @@ def find(folder: Path, stem: str) -> Path:
     paths = candidates(folder, stem)
     if len(paths) > 1:
         names = ", ".join(path.name for path in paths)
-        raise InputError(f"{folder.name} has {names}", "Keep one of them")
+        raise InputError(f"{folder.name} has {names}", "Keep one of them", kind="two-files")
     if not paths:
         if is_folder(folder) and not os.access(folder, os.R_OK | os.X_OK):
             raise InputError(f"{folder.name} cannot be read (Permission denied)", "Allow it")

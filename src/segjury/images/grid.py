@@ -5,12 +5,12 @@ Space is LPS millimetres, as in ITK.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from segjury.arrays import Triple
+from segjury.arrays import Shape, Triple
 from segjury.errors import InputError
 
 Direction = tuple[Triple, Triple, Triple]
@@ -58,10 +58,7 @@ def grid_differences(
     `tolerance_direction`. Messages call the first grid the `name`'s.
     """
     if other.shape != reference.shape:
-        raise InputError(
-            f"has shape {other.shape}, the {name} has {reference.shape}",
-            f"Resample it to the {name} grid",
-        )
+        raise other_shape(other.shape, reference.shape, name)
     checks: tuple[tuple[Property, Any, Any, float], ...] = (
         ("spacing", reference.spacing_mm, other.spacing_mm, tolerance_mm),
         ("origin", reference.origin_mm, other.origin_mm, tolerance_mm),
@@ -72,6 +69,16 @@ def grid_differences(
         for kind, expected, got, tolerance in checks
         if not np.allclose(got, expected, rtol=0, atol=tolerance)
     ]
+
+
+def other_shape(shape: Shape, expected: Shape, name: str = "reference") -> InputError:
+    """What to say of an image that has another shape than the `name`."""
+    return InputError(
+        f"has shape {shape}, the {name} has {expected}",
+        f"Resample it to the {name} grid",
+        kind="other-shape",
+        hint="Its axes may be swapped" if sorted(shape) == sorted(expected) else "",
+    )
 
 
 def _rounded(values: Any) -> str:
@@ -103,17 +110,18 @@ class UsualTolerance:
 
 def tolerated_differences(
     tolerance: Tolerance, grid: Grid, other: Grid, name: str, *, reference: str = "reference"
-) -> list[str]:
-    """Warnings for differences of a file's grid that are tolerated; the others are errors."""
-    warnings = []
+) -> list[GridDifference]:
+    """The differences of a file's grid that are tolerated with a warning; others are errors."""
+    tolerated = []
     try:
         found = grid_differences(grid, other, tolerance_mm=tolerance.tolerance_mm, name=reference)
     except InputError as error:
         raise error.about(name) from None
     for difference in found:
-        severity = getattr(tolerance, difference.property)
+        severity, message = getattr(tolerance, difference.property), f"{name} {difference.message}"
         if severity == "error":
-            raise InputError(f"{name} {difference.message}", f"Resample it to the {reference} grid")
+            fix = f"Resample it to the {reference} grid"
+            raise InputError(message, fix, kind=f"other-{difference.property}")
         if severity == "warn":
-            warnings.append(f"{name} {difference.message}")
-    return warnings
+            tolerated.append(replace(difference, message=message))
+    return tolerated

@@ -14,8 +14,8 @@ from segjury.images.volume import Volume
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
 from segjury.raters.masks import rater_name
+from segjury.scoring.records import Result
 from segjury.scoring.score import score
-from segjury.scoring.store import Result
 
 
 @dataclass(frozen=True)

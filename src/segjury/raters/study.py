@@ -20,8 +20,8 @@ from segjury.raters.case import CaseRaters, measure_case
 from segjury.raters.ceiling_table import ceiling_summary
 from segjury.raters.outliers import OutlierTests
 from segjury.raters.profiles import USUAL, RaterSettings, profiles
-from segjury.scoring.score import cap_missing, internal_problem
-from segjury.scoring.store import Result
+from segjury.scoring.policy import cap_missing, internal_problem
+from segjury.scoring.records import Result
 from segjury.scoring.tables import case_cohorts, score_table
 
 
@@ -108,7 +108,7 @@ def _measured(task: _Task) -> CaseRaters | str:
     except InputError as error:
         return str(error)
     except Exception as error:  # a fault of ours must not stop the other cases
-        return internal_problem(error)
+        return internal_problem(error)[1]
 
 
 def _study(

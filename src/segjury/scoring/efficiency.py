@@ -13,8 +13,7 @@ from segjury.metrics.efficiency import MEMORY_GB_S, TIME_S
 from segjury.metrics.metric import Reading
 from segjury.protocols import Protocol
 from segjury.protocols.options import Efficiency
-from segjury.scoring.score import BLAMELESS
-from segjury.scoring.store import Result, Row, Status
+from segjury.scoring.records import Result, Row, Status
 
 COSTS = (TIME_S.name, MEMORY_GB_S.name)
 
@@ -72,7 +71,7 @@ def with_efficiency(
 ) -> list[Result]:
     """The results with rows of the costs.
 
-    A missing or unusable prediction costs as much as the dearest one of its case. A cost that the
+    A missing or unusable prediction costs as much as the costliest one of its case. A cost that the
     table does not give stays empty.
     """
     declared: dict[str, Efficiency] = {
@@ -81,11 +80,11 @@ def with_efficiency(
     results = list(results)
     for metric, given in costs.of.items():
         use = declared.get(metric) or Efficiency.model_validate({"name": metric})
-        dearest: dict[str, float] = {}
+        costliest: dict[str, float] = {}
         for (_, case), cost in given.items():
-            dearest[case] = max(dearest.get(case, cost), cost)
+            costliest[case] = max(costliest.get(case, cost), cost)
         for place, result in enumerate(results):
-            row = _row(metric, use, result, given, dearest.get(result.case, math.nan))
+            row = _row(metric, use, result, given, costliest.get(result.case, math.nan))
             rows = [
                 replace(row, reading=reading) for reading in readings if reading in use.readings
             ]
@@ -98,7 +97,7 @@ def _row(
     use: Efficiency,
     result: Result,
     given: Mapping[tuple[str, str], float],
-    dearest: float,
+    costliest: float,
 ) -> Row:
     cost = given.get((result.method, result.case), math.nan)
     status: Status = "undefined" if math.isnan(cost) else "ok"
@@ -106,7 +105,6 @@ def _row(
     if result.problem:
         detail = result.problem
         status = result.rows[0].status if result.rows else "failed"
-        blameless = result.problem.startswith(BLAMELESS)
-        worst = use.worst if isinstance(use.worst, float) else dearest
-        cost = math.nan if blameless else worst
+        worst = use.worst if isinstance(use.worst, float) else costliest
+        cost = worst if result.fault == "method" else math.nan
     return Row(metric, "all", "", cost, METRICS[metric].unit, status, detail)

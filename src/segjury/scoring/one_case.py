@@ -27,17 +27,10 @@ from segjury.errors import InputError, MissingInputError, PassingError
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
 from segjury.runtime.provenance import code_fingerprint
-from segjury.scoring.score import (
-    ENDED,
-    MAY_PASS,
-    REFERENCE,
-    Scored,
-    internal_problem,
-    metric_readings,
-    penalty_rows,
-    score,
-)
-from segjury.scoring.store import FORMAT, Result, Status, Store
+from segjury.scoring.policy import internal_problem, penalty_rows
+from segjury.scoring.records import Fault, Result, Status
+from segjury.scoring.score import Scored, metric_readings, score
+from segjury.scoring.store import FORMAT, Store
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ def evaluate_case(task: CaseTask) -> CaseScores:
     for result in _evaluate_methods(task, absent):
         found[result.method] = result
         same_files = file_stats(_inputs(task, result.method)) == seen[result.method]
-        if same_files and not result.problem.startswith(MAY_PASS):
+        if same_files and not result.may_pass:
             store.save(result, marks[result.method])
     results = tuple(result for result in found.values() if result is not None)
     return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
@@ -88,10 +81,10 @@ def evaluate_case(task: CaseTask) -> CaseScores:
 
 def ended_result(task: CaseTask, method: str, ended: runtime.WorkerDied) -> Result:
     """A method whose scoring ended the process twice: failed, without a value or a penalty."""
-    problem = (
-        f"{ENDED}: {ended.reason}, twice. Run the same command again, with more memory for each."
-    )
-    return Result(method, task.case, _unscored(task, problem).rows, problem=problem)
+    fix = "Run the same command again, with more memory for each"
+    problem = f"not scored: {ended.reason}, twice. {fix}."
+    rows = _unscored(task, problem).rows
+    return Result(method, task.case, rows, problem=problem, fault="passing")
 
 
 def _check_worker(task: CaseTask) -> None:
@@ -114,15 +107,17 @@ def _check_worker(task: CaseTask) -> None:
 def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result]:
     if not methods:
         return
+    fault: Fault
     try:
         reference = load_reference(task.protocol, task.reference / task.case)
         facts = reference.facts()
     except Exception as error:  # a fault of ours must not stop the other cases
-        known = isinstance(error, InputError) and not isinstance(error, PassingError)
-        fault = f"{REFERENCE}: {error}" if known else internal_problem(error)
-        rows = _unscored(task, fault).rows
+        fault, problem = internal_problem(error)
+        if isinstance(error, InputError) and not isinstance(error, PassingError):
+            fault, problem = "reference", f"reference: {error}"
+        rows = _unscored(task, problem).rows
         for method in methods:
-            yield Result(method, task.case, rows, problem=fault)
+            yield Result(method, task.case, rows, problem=problem, fault=fault)
         return
     metrics = {use.name for use, _ in metric_readings(task.protocol, task.readings)}
 
@@ -138,10 +133,13 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
         try:
             reference.prepare(metrics)  # while the first predictions are read
             found, problem = _judged(task, reference, loaded)
+            fault = "method" if problem else ""
         except Exception as error:  # nor the other methods, nor punish this one
-            problem = internal_problem(error)
+            fault, problem = internal_problem(error)
             found = _unscored(task, problem)
-        yield Result(method, task.case, found.rows, found.details, problem, facts, found.bins)
+        yield Result(
+            method, task.case, found.rows, found.details, problem, fault, facts, found.bins
+        )
 
 
 def _judged(

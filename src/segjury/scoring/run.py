@@ -31,9 +31,10 @@ from segjury.runtime import provenance
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
 from segjury.scoring.one_case import CaseTask
+from segjury.scoring.policy import cap_missing
+from segjury.scoring.records import Result
 from segjury.scoring.scheduling import Progress, score_cases
-from segjury.scoring.score import cap_missing
-from segjury.scoring.store import Result, write_marker
+from segjury.scoring.store import write_marker
 from segjury.scoring.tables import Evaluation, left_out, tabulate, write
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The records of a run, and keeping them: one small file for each method and case."""
+"""Keep the results of a run: one small file for each method and case."""
 
 from __future__ import annotations
 
@@ -6,76 +6,13 @@ import hashlib
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
 
 from segjury.runtime.writing import PARTIAL, write_text
+from segjury.scoring.records import Result
 
-FORMAT = "4"  # of what is kept; results in another are computed again
-Status = Literal["ok", "undefined", "missing", "failed"]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One score of the long table, without the method and case it belongs to."""
-
-    metric: str
-    structure: str
-    reading: str
-    value: float
-    unit: str
-    status: Status
-    detail: str
-
-
-@dataclass(frozen=True)
-class Detail:
-    """A number that a score was made from."""
-
-    metric: str
-    structure: str
-    reading: str
-    quantity: str
-    item: str
-    value: float
-
-
-@dataclass(frozen=True)
-class CalibrationBin:
-    """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater."""
-
-    metric: str
-    structure: str
-    reading: str
-    bin_low: float
-    bin_high: float
-    voxels: int
-    confidence: float
-    hits: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Result:
-    """Everything found out about one method on one case."""
-
-    method: str
-    case: str
-    rows: tuple[Row, ...]
-    details: tuple[Detail, ...] = ()
-    problem: str = ""
-    facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
-    bins: tuple[CalibrationBin, ...] = ()
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Result:
-        """The result that `asdict` was taken of."""
-        rows = tuple(Row(**row) for row in content.pop("rows"))
-        details = tuple(Detail(**detail) for detail in content.pop("details"))
-        bins = tuple(
-            CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
-        )
-        return cls(rows=rows, details=details, bins=bins, **content)
+FORMAT = "5"  # of what is kept; results in another are computed again
 
 
 class Store:

@@ -15,8 +15,7 @@ import numpy as np
 from segjury.protocols import Protocol
 from segjury.rounding import rounded
 from segjury.runtime.writing import whole_files, write_text
-from segjury.scoring.score import MAY_PASS, REFERENCE
-from segjury.scoring.store import Result
+from segjury.scoring.records import Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +71,7 @@ def tabulate(
         _problems(results),
         about,
         warnings,
-        worth_repeating=any(r.problem.startswith(MAY_PASS) for r in results),
+        worth_repeating=any(r.may_pass for r in results),
     )
 
 
@@ -133,7 +132,7 @@ def _problems(results: list[Result]) -> list[str]:
     return list(
         dict.fromkeys(
             f"case {r.case}: {r.problem}"
-            if r.problem.startswith(REFERENCE)
+            if r.fault == "reference"
             else f"case {r.case}, method {r.method}: {r.problem}"
             for r in results
             if r.problem

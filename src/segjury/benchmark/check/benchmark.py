@@ -10,7 +10,6 @@ from typing import Any
 from segjury import runtime
 from segjury.benchmark.check.case_table import check_case_table
 from segjury.benchmark.check.cohort import compare_predictions, compare_references
-from segjury.benchmark.check.diagnosis import failed
 from segjury.benchmark.check.folders import (
     Found,
     check_beside_methods,
@@ -22,7 +21,7 @@ from segjury.benchmark.check.folders import (
     stem_of,
 )
 from segjury.benchmark.check.prediction import CheckedPrediction, check_prediction
-from segjury.benchmark.check.problem import Problem, placed
+from segjury.benchmark.check.problem import Problem, failed, placed
 from segjury.benchmark.check.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.benchmark.folders import chosen_methods, escapes, folder_names, refuse_wrong_folders
 from segjury.benchmark.names import check_name
@@ -174,7 +173,7 @@ def _good_names(names: Sequence[str], of: str, problems: list[Problem]) -> list[
         try:
             good.append(check_name(name, of))
         except InputError as error:
-            problems.append(failed(error, kind="bad-name"))
+            problems.append(failed(error))
     return good
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from segjury.benchmark.case_table import case_rows, case_table
-from segjury.benchmark.check.diagnosis import failed
-from segjury.benchmark.check.problem import Problem, shortened, warning
+from segjury.benchmark.check.problem import Problem, failed, shortened, warning
 from segjury.errors import InputError
 from segjury.protocols import Protocol
 
@@ -19,7 +18,7 @@ def check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) 
     try:
         table = case_table(protocol, reference, cases)
     except InputError as error:
-        return [failed(error, name, kind=_kind(error))]
+        return [failed(error, name, otherwise="broken-case-table")]
     if not path.is_file():
         needed = f"{name} is missing, which has the columns {', '.join(columns)}"
         return [warning("missing-case-table", needed, file=name)] if columns else []
@@ -34,9 +33,3 @@ def check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) 
             message = f"{name} has no {column} for {shortened(empty)}"
             problems.append(warning("empty-cell", message, "Fill it in", file=name))
     return problems
-
-
-def _kind(error: InputError) -> str:
-    if error.what.endswith(" twice"):
-        return "double-case"
-    return "case-not-in-table" if " has no case " in error.what else "broken-case-table"

@@ -8,9 +8,8 @@ import numpy as np
 
 from segjury import images
 from segjury.arrays import flat
-from segjury.benchmark.check.diagnosis import failed
 from segjury.benchmark.check.masks import absent_names, geometry, read_mask
-from segjury.benchmark.check.problem import Problem, shortened, warning
+from segjury.benchmark.check.problem import Problem, failed, shortened, warning
 from segjury.benchmark.loading import numbered
 from segjury.consensus import RaterPatterns, staple, union
 from segjury.errors import InputError

@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury import images
-from segjury.benchmark.check.diagnosis import failed, words_kind
-from segjury.benchmark.check.problem import Problem, warning
-from segjury.benchmark.loading import grid_warnings
+from segjury.benchmark.check.problem import Problem, failed, warning
 from segjury.errors import InputError
-from segjury.images.grid import Grid
+from segjury.images.grid import Grid, tolerated_differences
 from segjury.images.labels import LabelMap
 from segjury.protocols import Protocol
 
@@ -43,13 +41,10 @@ def read_mask(
 
 def geometry(protocol: Protocol, grid: Grid | None, other: Grid, name: str) -> list[Problem]:
     """Differences of two grids that the protocol warns of; `InputError` for those it refuses."""
-    found = grid_warnings(protocol, grid, other, name) if grid is not None else []
-    kinds = [words_kind(message.removeprefix(name).lstrip()) for message in found]
-    return [
-        warning(kind, message, file=name)
-        for kind, message in zip(kinds, found, strict=True)
-        if kind is not None
-    ]
+    if grid is None:
+        return []
+    found = tolerated_differences(protocol.grid, grid, other, name)
+    return [warning(f"other-{each.property}", each.message, file=name) for each in found]
 
 
 def absent_names(mask: LabelMap, labels: Mapping[str, int]) -> list[str]:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from segjury import images
 from segjury.arrays import Shape, coordinates, flat
-from segjury.benchmark.check.diagnosis import failed
 from segjury.benchmark.check.maps import MapSums, check_map, map_facts
 from segjury.benchmark.check.masks import geometry, mask_digest
-from segjury.benchmark.check.problem import Problem, warning
+from segjury.benchmark.check.problem import Problem, failed, warning
 from segjury.benchmark.folders import escapes, link_refused, prediction_files
 from segjury.benchmark.loading import numbered, read_predicted_mask, read_probability_map
 from segjury.consensus import RaterPatterns
@@ -81,8 +80,7 @@ def _found(
         try:
             found = prediction_files(protocol, method_folder, case, follow_links=True)
         except InputError as error:
-            archive = f"{case}.npz"
-            problems.append(failed(error, archive if error.what.startswith(archive) else None))
+            problems.append(failed(error, f"{case}.npz" if error.kind == "missing-file" else None))
             found_masks = images.candidates(method_folder, case)
             return (found_masks[0] if len(found_masks) == 1 else None), {}
         return found.mask, found.probabilities
@@ -109,7 +107,7 @@ def _without_links(
 
 
 def _linked(path: Path) -> Problem:
-    return failed(link_refused(path), path.name, kind="link-outside")
+    return failed(link_refused(path), path.name)
 
 
 def _read_mask(
@@ -163,6 +161,8 @@ def _of_mask(error: InputError) -> InputError:
     return type(error)(
         error.what.replace("the reference has", "the mask has"),
         error.fix.replace("the reference grid", "the grid of the mask"),
+        kind=error.kind,
+        hint=error.hint,
     )
 
 

@@ -46,6 +46,21 @@ class Problem:
         return asdict(self)
 
 
+def failed(
+    error: InputError,
+    file: str | None = None,
+    *,
+    severity: Severity = "error",
+    otherwise: str = "unreadable-file",
+) -> Problem:
+    """A file that cannot be used: the words of scoring, then what may be behind it.
+
+    Its kind is that of the error, `otherwise` where it has none.
+    """
+    fix = ". ".join(text.rstrip(".") for text in (error.fix, error.hint) if text)
+    return Problem(severity, error.kind or otherwise, None, None, file, error.what, fix)
+
+
 def warning(
     kind: str,
     message: str,

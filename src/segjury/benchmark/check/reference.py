@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from segjury import images
 from segjury.arrays import Shape, bounding_box
 from segjury.benchmark.check.companions import check_consensus, check_image, check_structures
-from segjury.benchmark.check.diagnosis import failed
 from segjury.benchmark.check.folders import is_named_as_rater, stem_of
 from segjury.benchmark.check.masks import absent_names, mask_digest, read_mask
-from segjury.benchmark.check.problem import Problem, warning
+from segjury.benchmark.check.problem import Problem, failed, warning
 from segjury.benchmark.folders import reference_inputs
 from segjury.benchmark.loading import numbered
 from segjury.consensus import RaterPatterns, pack_marks
@@ -94,8 +93,9 @@ def _without_files(folder: Path, first: str) -> Problem:
     try:
         images.find(folder, first)
     except InputError as error:
-        more = "The folder has no file of the protocol: fill it, or move it away"
-        return failed(error, f"{first}{images.SUFFIXES[0]}", kind="empty-case", more=more)
+        hint = "The folder has no file of the protocol: fill it, or move it away"
+        empty = InputError(error.what, error.fix, kind="empty-case", hint=hint)
+        return failed(empty, f"{first}{images.SUFFIXES[0]}")
     raise AssertionError("a folder without files has a first rater")
 
 

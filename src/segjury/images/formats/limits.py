@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Shape, Triple
 from segjury.errors import InputError
-from segjury.images.grid import Direction, Grid
+from segjury.images.grid import Direction, Grid, other_shape
 
 MAX_VOXELS = 2**30
 DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
@@ -21,10 +21,7 @@ SMALLEST_DETERMINANT = 1e-6  # axes flatter than this span no volume
 def check_size(shape: Shape, itemsize: int, limit: int, expected_shape: Shape | None) -> None:
     """Refuse a shape that is not the expected one, too large, or more than `limit` bytes hold."""
     if expected_shape is not None and shape != expected_shape:
-        raise InputError(
-            f"has shape {shape}, the reference has {expected_shape}",
-            "Resample it to the reference grid",
-        )
+        raise other_shape(shape, expected_shape)
     if math.prod(shape) > MAX_VOXELS:
         raise InputError(f"claims {shape} voxels in its header, more than {MAX_VOXELS}", "Crop it")
     if math.prod(shape) * itemsize > limit:
@@ -41,7 +38,8 @@ def three_dimensions(sizes: Sequence[int]) -> Shape:
         shape.pop()
     shape += [1] * (3 - len(shape))
     if len(shape) > 3 or min(shape) < 1:
-        raise InputError(f"has shape {tuple(sizes)}", "Store one three-dimensional volume")
+        fix = "Store one three-dimensional volume"
+        raise InputError(f"has shape {tuple(sizes)}", fix, kind="other-shape")
     return shape[0], shape[1], shape[2]
 
 

@@ -111,6 +111,7 @@ def _read_channel(file: BinaryIO, member: zipfile.ZipInfo, channel: int, grid: G
             f"holds probabilities of shape {shape}, expected (classes, {wanted[0]}, "
             f"{wanted[1]}, {wanted[2]}) with at least {channel + 1} classes",
             "Export them on the reference grid",
+            kind="other-shape",
         )
     size = math.prod(wanted) * dtype.itemsize
     if (channel + 1) * size > member.compress_size * (DEFLATE_LIMIT if packed else 1):

@@ -13,6 +13,7 @@ from segjury.errors import InputError
 WHOLE_NUMBER_TOLERANCE = 1e-3
 SHOWN = 5  # unknown labels in a message
 ROUNDING = 1e-6  # what float32 may put a probability outside [0, 1] by
+RESAMPLING = 1e-3  # and what resampling a map may
 
 
 class Labels:
@@ -52,6 +53,7 @@ class Labels:
                 f"{', ...' if self._unknown.size > SHOWN else ''}, "
                 f"expected {', '.join(map(str, self._allowed))}",
                 "Store the mask with the protocol's labels",
+                kind="unknown-label",
             )
 
     def _rounded(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -74,6 +76,7 @@ def _no_mask(count: int, example: float) -> InputError:
     return InputError(
         f"is not a mask: {count} voxels are not whole numbers, e.g. {example:g}",
         "Store labels, and resample masks with nearest neighbour",
+        kind="not-whole-numbers",
     )
 
 
@@ -115,13 +118,28 @@ class Probabilities:
     def check(self) -> None:
         """Refuse NaN and what leaves [0, 1] by more than rounding."""
         if np.isnan(self._lowest) or np.isnan(self._highest):
-            raise InputError("has NaN where a probability is expected", "Replace NaN by 0")
+            what = "has NaN where a probability is expected"
+            raise InputError(what, "Replace NaN by 0", kind="nan-probability")
         if self._lowest < 0 or self._highest > 1:
+            lowest, highest = (f"{value:.7g}" for value in (self._lowest, self._highest))
             raise InputError(
-                f"has values from {self._lowest:.7g} to {self._highest:.7g}, "
-                "expected probabilities in [0, 1]",
+                f"has values from {lowest} to {highest}, expected probabilities in [0, 1]",
                 "Scale the map to probabilities",
+                kind="out-of-range",
+                hint=_guessed_scale(float(lowest), float(highest)),
             )
+
+
+def _guessed_scale(lowest: float, highest: float) -> str:
+    """What numbers outside [0, 1] may be."""
+    if lowest >= -RESAMPLING and highest <= 1 + RESAMPLING:
+        return "It looks like rounding or resampling: clip it to 0 and 1"
+    if lowest < 0:
+        return "It looks like logits: apply the sigmoid, or the softmax over the labels"
+    for top, scale in ((100, "percent"), (255, "8-bit grey values"), (65535, "16-bit grey values")):
+        if top / 2 < highest <= top:
+            return f"It looks like {scale}: divide by {top}"
+    return ""
 
 
 def storable(array: NDArray[Any]) -> NDArray[Any]:

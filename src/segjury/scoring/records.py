@@ -1,0 +1,78 @@
+"""What scoring a prediction gives: rows, the numbers behind them, and whose fault it is if none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["ok", "undefined", "missing", "failed"]
+# Whose fault it is that there are no scores; "passing" is what may be gone the next time.
+Fault = Literal["", "method", "reference", "passing", "ours"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One score of the long table, without the method and case it belongs to."""
+
+    metric: str
+    structure: str
+    reading: str
+    value: float
+    unit: str
+    status: Status
+    detail: str
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A number that a score was made from."""
+
+    metric: str
+    structure: str
+    reading: str
+    quantity: str
+    item: str
+    value: float
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater."""
+
+    metric: str
+    structure: str
+    reading: str
+    bin_low: float
+    bin_high: float
+    voxels: int
+    confidence: float
+    hits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything found out about one method on one case."""
+
+    method: str
+    case: str
+    rows: tuple[Row, ...]
+    details: tuple[Detail, ...] = ()
+    problem: str = ""
+    fault: Fault = ""
+    facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
+    bins: tuple[CalibrationBin, ...] = ()
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the problem may be gone the next time."""
+        return self.fault in ("passing", "ours")
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Result:
+        """The result that `asdict` was taken of."""
+        rows = tuple(Row(**row) for row in content.pop("rows"))
+        details = tuple(Detail(**detail) for detail in content.pop("details"))
+        bins = tuple(
+            CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
+        )
+        return cls(rows=rows, details=details, bins=bins, **content)
