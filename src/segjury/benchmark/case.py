@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,9 @@ from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
-from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
-from segjury.metrics.geometry.thinning import Thinning, thin_voxels
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
-from segjury.metrics.moments import Moments
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
-from segjury.metrics.surface import Definition, Surface, mask_surface
-from segjury.metrics.topology import BettiNumbers, Centreline, betti_from_voxels, centreline_of
 from segjury.runtime.memo import Memo
-
-LengthUnit = Literal["mm", "voxels"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,7 @@ class ReferenceCase:
     structures: dict[str, Structure | None]  # None where the case has no such structure
     given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
-    _kept: Memo = field(default_factory=Memo, repr=False, compare=False)
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)  # for who scores against it
 
     @property
     def labels(self) -> dict[str, int]:
@@ -143,57 +136,6 @@ class ReferenceCase:
         marked, size = patterns.marked(label), consensus.size(label)
         pairs = zip(patterns.counts @ marked, inside @ marked, strict=True)
         return [dsc_from_sizes(size, int(rater), int(common)) for rater, common in pairs]
-
-    def surface(self, label: int, definition: Definition, unit: LengthUnit) -> Surface:
-        """The surface of a label of the consensus."""
-        return self._kept.once(
-            ("surface", label, definition, unit),
-            lambda: mask_surface(
-                self.consensus.voxels(label),
-                self.grid.shape,
-                self.spacing(unit),
-                definition=definition,
-            ),
-        )
-
-    def voxel_set(self, label: int, unit: LengthUnit) -> VoxelSet:
-        """The voxels of a label of the consensus, for distances to them."""
-        return self._kept.once(
-            ("voxels", label, unit),
-            lambda: VoxelSet(self.consensus.voxels(label), self.grid.shape, self.spacing(unit)),
-        )
-
-    def moments(self, label: int) -> Moments:
-        """Centre and extent of a label of the consensus."""
-        return self._kept.once(
-            ("moments", label),
-            lambda: Moments.of_voxels(self.consensus.voxels(label), self.grid.shape),
-        )
-
-    def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
-        """Flat indices of the centreline of a label of the consensus."""
-        return self._kept.once(
-            ("skeleton", label, thinning),
-            lambda: thin_voxels(self.consensus.voxels(label), self.grid.shape, thinning),
-        )
-
-    def centreline(self, label: int) -> Centreline:
-        """Centreline and calibre of a label of the consensus."""
-        return self._kept.once(
-            ("centreline", label),
-            lambda: centreline_of(self.consensus.voxels(label), self.grid.shape),
-        )
-
-    def betti(self, label: int) -> BettiNumbers:
-        """Betti numbers of a label of the consensus."""
-        return self._kept.once(
-            ("betti", label),
-            lambda: betti_from_voxels(self.consensus.voxels(label), self.grid.shape),
-        )
-
-    def spacing(self, unit: LengthUnit) -> Triple:
-        """The size of a voxel in a unit."""
-        return self.grid.spacing_mm if unit == "mm" else VOXEL_UNITS
 
     @cached_property
     def invasion_angles(self) -> dict[str, InvasionAngles]:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from segjury.arrays import Bools, Box, Ints, coordinates
 from segjury.benchmark.case import Consensus, ReferenceCase
 from segjury.consensus import RaterPatterns, intersection, majority, staple, union
-from segjury.images.grid import Grid
-from segjury.metrics.surface import Surface, mask_surface
 from segjury.raters.displacement import Boundary
+from segjury.scoring.features import MaskFeatures
 
 Of = Literal["", "all", "others"]
 
@@ -27,30 +26,29 @@ def rater_name(rater: int) -> str:
 
 @dataclass(frozen=True)
 class Mask:
-    """A mask of one label: flat voxel indices (x fastest, ascending) on a grid.
+    """A mask of one label and its features.
 
     `of` says of whom a consensus is: of `all` raters, or of the `others` than it is compared with.
     """
 
     name: str
-    voxels: Ints
-    grid: Grid
+    features: MaskFeatures
     of: Of = ""
+
+    @property
+    def voxels(self) -> Ints:
+        """Its flat indices (x fastest, ascending)."""
+        return self.features.voxels()
 
     @property
     def volume_cm3(self) -> float:
         """Its volume."""
-        return self.voxels.size * self.grid.voxel_volume_mm3 / 1000
-
-    @cached_property
-    def surface(self) -> Surface:
-        """Its surface elements, by area."""
-        return mask_surface(self.voxels, self.grid.shape, self.grid.spacing_mm)
+        return self.voxels.size * self.features.grid.voxel_volume_mm3 / 1000
 
     @cached_property
     def boundary(self) -> Boundary:
         """Its boundary as points, for who draws larger."""
-        return Boundary.of(self.voxels, self.grid)
+        return Boundary.of(self.voxels, self.features.grid)
 
 
 def without_rater(reference: ReferenceCase, rater: int) -> ReferenceCase:
@@ -67,16 +65,18 @@ def rater_masks(reference: ReferenceCase, label: int) -> list[Mask]:
     """The mask of each rater."""
     marked = reference.patterns.marked(label)
     return [
-        Mask(rater_name(k), _voxels(reference.patterns, marked[:, k]), reference.grid)
+        _mask(reference, rater_name(k), _voxels(reference.patterns, marked[:, k]))
         for k in range(reference.patterns.n_raters)
     ]
 
 
 def consensus_masks(reference: ReferenceCase, label: int, of: Of) -> list[Mask]:
     """Every consensus of the raters: STAPLE, the given one, majority, intersection, union."""
-    return [
-        Mask(name, voxels, reference.grid, of) for name, voxels in _consensuses(reference, label)
-    ]
+    return [_mask(reference, *each, of) for each in _consensuses(reference, label)]
+
+
+def _mask(reference: ReferenceCase, name: str, voxels: Ints, of: Of = "") -> Mask:
+    return Mask(name, MaskFeatures(lambda: voxels, reference.grid), of)
 
 
 def _consensuses(reference: ReferenceCase, label: int) -> Iterator[tuple[str, Ints]]:
@@ -97,7 +97,7 @@ def packed(masks: list[Mask], box: Box) -> NDArray[Any]:
     """The masks in a box, mask k as bit k of one integer per voxel."""
     found = np.zeros([side.stop - side.start for side in box], np.uint64, order="F")
     for bit, mask in enumerate(masks):
-        places = coordinates(mask.voxels, mask.grid.shape)
+        places = coordinates(mask.voxels, mask.features.grid.shape)
         inside = np.logical_and.reduce(
             [(side.start <= p) & (p < side.stop) for p, side in zip(places, box, strict=True)]
         )

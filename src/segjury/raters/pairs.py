@@ -81,7 +81,7 @@ def compare(first: Mask, second: Mask, tolerance_mm: float) -> dict[str, float]:
     Differences are first minus second, those in per cent relative to the mean of both.
     """
     common = int(np.count_nonzero(contained(first.voxels, second.voxels)))
-    distances = surface_distances(first.surface, second.surface)
+    distances = surface_distances(first.features.surface(), second.features.surface())
     apart = first.volume_cm3 - second.volume_cm3
     mean = (first.volume_cm3 + second.volume_cm3) / 2
     return {

@@ -7,22 +7,21 @@ is kept with the reference, once for all methods.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Box, bounding_box, enclosing, flat, intersection, joined_spans
-from segjury.benchmark.case import LengthUnit, PredictedCase, ReferenceCase, Structure
+from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
 from segjury.images.volume import Volume
 from segjury.metrics import agreement, calibration, distances, invasion, overlap, surface
 from segjury.metrics.confusion import Confusion
-from segjury.metrics.geometry.thinning import Thinning, thin_voxels
 from segjury.metrics.metric import Reading
-from segjury.metrics.moments import Moments
-from segjury.metrics.topology import BettiNumbers, betti_from_voxels
 from segjury.runtime.memo import Memo
+from segjury.scoring.features import LengthUnit, MaskFeatures
 
 
 class Comparison:
@@ -159,31 +158,31 @@ class Comparison:
         self, label: int, around: calibration.ScoredBox, bins: int, reading: Reading
     ) -> calibration.CalibrationHistogram:
         """Counts in the box around a label; the readings other than the released share them."""
-        form: Reading = "released" if reading == "released" else "corrected"
-        box = around.of(form)
+        counted: Reading = "released" if reading == "released" else "corrected"
+        box = around.of(counted)
         return self._kept.once(
-            ("lesion calibration", label, str(around), bins, form),
+            ("lesion calibration", label, str(around), bins, counted),
             lambda: calibration.calibration_histogram(
                 self.reference.patterns.codes[box],
                 [self.probability(label).array[box]],
                 self.reference.patterns.n_codes,
                 bins=bins,
-                reading=form,
+                reading=counted,
             ),
         )
 
     def calibration(self, bins: int, reading: Reading) -> calibration.CalibrationHistogram:
         """Counts over the whole image and all labels; shared as those of a lesion."""
-        form: Reading = "released" if reading == "released" else "corrected"
+        counted: Reading = "released" if reading == "released" else "corrected"
         maps = self.prediction.probabilities
         return self._kept.once(
-            ("calibration", bins, form),
+            ("calibration", bins, counted),
             lambda: calibration.calibration_histogram(
                 flat(self.reference.patterns.codes),
                 [flat(volume.array) for volume in maps],
                 self.reference.patterns.n_codes,
                 bins=bins,
-                reading=form,
+                reading=counted,
                 spans=joined_spans(volume.spans for volume in maps),
                 counts=self.reference.patterns.counts,
             ),
@@ -191,52 +190,41 @@ class Comparison:
 
     # ---- shapes ----------------------------------------------------------------------------
 
+    def reference_mask(self, label: int) -> MaskFeatures:
+        """The consensus of a label, with what was computed of it for any method."""
+        reference = self.reference
+        return reference.memo.once(
+            ("mask", label),
+            lambda: MaskFeatures(partial(reference.consensus.voxels, label), reference.grid),
+        )
+
+    def predicted_mask(self, label: int) -> MaskFeatures:
+        """The predicted mask of a label."""
+        return self._kept.once(("mask", label), lambda: self._predicted(label))
+
+    def _predicted(self, label: int) -> MaskFeatures:
+        """`predicted_mask`, of which nothing is kept: for what is needed once."""
+        return MaskFeatures(partial(self.prediction.of, label), self.reference.grid)
+
     def surface_distances(
         self, label: int, definition: surface.Definition, unit: LengthUnit
     ) -> surface.SurfaceDistances:
         """Distances between the surfaces of a label."""
-
-        def measure() -> surface.SurfaceDistances:
-            reference, grid = self.reference, self.reference.grid
-            predicted = surface.mask_surface(
-                self.prediction.of(label),
-                grid.shape,
-                reference.spacing(unit),
-                definition=definition,
-            )
-            return surface.surface_distances(reference.surface(label, definition, unit), predicted)
-
-        return self._kept.once(("surface", label, definition, unit), measure)
+        return self._kept.once(
+            ("surface", label, definition, unit),
+            lambda: surface.surface_distances(
+                self.reference_mask(label).surface(definition, unit),
+                self._predicted(label).surface(definition, unit),
+            ),
+        )
 
     def voxel_distances(self, label: int, unit: LengthUnit) -> distances.VoxelDistances:
         """Distances between the voxels that only one of the masks of a label has, and the other."""
-
-        def measure() -> distances.VoxelDistances:
-            reference, grid = self.reference, self.reference.grid
-            predicted = self.prediction.of(label)
-            return distances.voxel_distances(
-                reference.voxel_set(label, unit),
-                distances.VoxelSet(predicted, grid.shape, reference.spacing(unit)),
-            )
-
-        return self._kept.once(("voxels", label, unit), measure)
-
-    def moments(self, label: int) -> Moments:
-        """Centre and extent of the predicted mask of a label."""
-        return Moments.of_voxels(self.prediction.of(label), self.reference.grid.shape)
-
-    def skeleton(self, label: int, thinning: Thinning) -> NDArray[np.int64]:
-        """Flat indices of the centreline of the predicted mask of a label."""
         return self._kept.once(
-            ("skeleton", label, thinning),
-            lambda: thin_voxels(self.prediction.of(label), self.reference.grid.shape, thinning),
-        )
-
-    def betti(self, label: int) -> BettiNumbers:
-        """Betti numbers of the predicted mask of a label."""
-        return self._kept.once(
-            ("betti", label),
-            lambda: betti_from_voxels(self.prediction.of(label), self.reference.grid.shape),
+            ("voxels", label, unit),
+            lambda: distances.voxel_distances(
+                self.reference_mask(label).voxel_set(unit), self._predicted(label).voxel_set(unit)
+            ),
         )
 
     # ---- contact ---------------------------------------------------------------------------

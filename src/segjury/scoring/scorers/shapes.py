@@ -77,7 +77,9 @@ def score_mahalanobis(
     comparison: Comparison, label: int, _use: form.Plain, _reading: Reading
 ) -> Measured:
     """Distance of the masks' centres relative to their extent."""
-    value = mahalanobis_from(comparison.reference.moments(label), comparison.moments(label))
+    value = mahalanobis_from(
+        comparison.reference_mask(label).moments, comparison.predicted_mask(label).moments
+    )
     return _of_masks(value, comparison, label)
 
 
@@ -88,11 +90,10 @@ def score_cldice(
     comparison: Comparison, label: int, use: form.ClDice, _reading: Reading
 ) -> Measured:
     """Dice of the centrelines."""
-    reference, prediction = comparison.reference, comparison.prediction
-    ours = reference.skeleton(label, use.thinning)
-    theirs = comparison.skeleton(label, use.thinning)
+    reference, prediction = comparison.reference_mask(label), comparison.predicted_mask(label)
+    ours, theirs = reference.skeleton(use.thinning), prediction.skeleton(use.thinning)
     # Listed only now: thinning a large mask needs the memory.
-    masks = reference.consensus.voxels(label), prediction.of(label)
+    masks = reference.voxels(), prediction.voxels()
     value = topology.cldice_from_skeletons(
         *masks, reference_skeleton=ours, prediction_skeleton=theirs
     )
@@ -113,7 +114,9 @@ def score_betti(
     comparison: Comparison, label: int, _use: form.Plain, _reading: Reading
 ) -> Measured:
     """Difference in components, tunnels and cavities."""
-    reference, prediction = comparison.reference.betti(label), comparison.betti(label)
+    reference, prediction = (
+        mask.betti for mask in (comparison.reference_mask(label), comparison.predicted_mask(label))
+    )
     parts = [
         Component(quantity, item, float(count))
         for item, numbers in (("reference", reference), ("prediction", prediction))
@@ -127,7 +130,7 @@ def score_small_recall(
 ) -> Measured:
     """Share of the centreline of the smallest vessels that is found; its parts tell of others."""
     found = topology.radius_recall_of_centreline(
-        comparison.reference.centreline(label), comparison.prediction.of(label)
+        comparison.reference_mask(label).centreline, comparison.prediction.of(label)
     )
     parts = [
         part
