@@ -158,8 +158,8 @@ def test_groups_come_from_the_table_of_cases(tmp_path):
         "twice": ("case,group\nP1,A\nP1,B\n", "has case P1 twice"),
         "semicolon": ("case,group\nP1,A;B\n", "semicolon"),
         "short line": ("case,group\nP2\n", "has no case P1"),
-        "empty": ("", "has no column case"),
-        "binary": ("\x00\x01", "no column|cannot be read"),
+        "empty": ("", "it is empty"),
+        "binary": ("\x00\x01", "no column|is not text"),
     }.values(),
     ids=["no group", "no case", "case absent", "twice", "semicolon", "short", "empty", "binary"],
 )
@@ -173,7 +173,7 @@ def test_bad_tables_of_cases_are_refused(tmp_path, text, message):
 def test_a_table_that_was_asked_for_must_be_there(tmp_path):
     protocol = load_protocol("curvas-2024")
     assert case_table(protocol, tmp_path, ["P1"]) == {}
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no table"):
         case_table(protocol, tmp_path, ["P1"], tmp_path / "none.csv")
 
 

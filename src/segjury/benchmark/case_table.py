@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from segjury.errors import InputError
 from segjury.protocols import Protocol
-
-MOST_COLUMNS = 10_000
 
 
 def case_table(
@@ -45,18 +42,8 @@ def case_table(
 
 def case_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a table of cases; cells at the end of a row may be left out."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream, strict=True)
-            width = len(reader.fieldnames or ())
-            if width > MOST_COLUMNS:
-                raise InputError(f"{path.name} has {width} columns", "Keep those about the cases")
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read ({error})", "Save it as CSV, UTF-8") from None
-    for number, row in enumerate(rows, 2):
-        if any(row.get(None) or ()):  # beyond the last column
-            raise InputError(f"{path.name}: row {number} has more cells than line 1", "Fix it")
-        if any("\0" in (cell or "") for cell in row.values()):
-            raise InputError(f"{path.name}: row {number} has a NUL", "Save it as CSV, UTF-8")
-    return [{key: (cell or "").strip() for key, cell in row.items() if key} for row in rows]
+    from segjury.runtime.tables import read_table
+
+    table = read_table(path, fill_rows=True)
+    named = {str(name): table[name].str.strip() for name in table.columns if name}
+    return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]

@@ -39,11 +39,14 @@ def quoting(table: pd.DataFrame) -> Any:
     return csv.QUOTE_NONNUMERIC if loose else csv.QUOTE_MINIMAL
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Any table, CSV or parquet, with its cells as text; see `numbers`."""
+def read_table(path: Path, *, fill_rows: bool = False) -> pd.DataFrame:
+    """Any table, CSV or parquet, with its cells as text; see `numbers`.
+
+    Rows of a CSV that end early are refused, or filled with empty cells.
+    """
     if not path.is_file():
         raise MissingInputError(f"there is no table {path}", "Give a CSV")
-    table = read_cells(path)
+    table = read_cells(path, fill_rows=fill_rows)
     table.columns = pd.Index([str(name).strip() for name in table.columns])
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
@@ -65,7 +68,7 @@ def _number(cell: str) -> float:
         return math.nan if cell.strip().lower() in NO_VALUE else math.inf
 
 
-def read_cells(path: Path) -> pd.DataFrame:
+def read_cells(path: Path, *, fill_rows: bool = False) -> pd.DataFrame:
     """A table with its cells as text (a method may be called NA, a case 007); see `numbers`.
 
     Only fractions in a parquet file stay numbers.
@@ -73,8 +76,8 @@ def read_cells(path: Path) -> pd.DataFrame:
     try:
         if path.suffix.lower() == ".parquet":
             return _read_parquet(path)
-        return _read_csv(path.read_bytes(), path.name)
-    except (OSError, ValueError, pa.ArrowException) as error:
+        return _read_csv(path.read_bytes(), path.name, fill_rows=fill_rows)
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         reason = (str(error).splitlines() or [""])[0][:200]
         raise InputError(f"{path.name} cannot be read ({reason})", "Give a CSV") from None
 
@@ -94,7 +97,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return frame.set_axis(table.column_names, axis="columns")
 
 
-def _read_csv(data: bytes, file: str) -> pd.DataFrame:
+def _read_csv(data: bytes, file: str, *, fill_rows: bool) -> pd.DataFrame:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{file} is UTF-16 text", "Save it as CSV in UTF-8")
     if b"\0" in data:
@@ -103,6 +106,8 @@ def _read_csv(data: bytes, file: str) -> pd.DataFrame:
     data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     _check_utf8(data, file)  # first: arrow prints a traceback of its own where a bad row is not
     names, separator = _header(data, file)
+    if fill_rows:
+        data = _filled(data, separator, len(names))
     return _cells(data, separator, len(names), file).set_axis(names, axis="columns")
 
 
@@ -126,6 +131,15 @@ def _header(data: bytes, file: str) -> tuple[list[str], str]:
         raise InputError(f"{file} cannot be read (it is empty)", "Give a CSV")
     _check_width(len(best), file)
     return best, separator
+
+
+def _filled(data: bytes, separator: str, width: int) -> bytes:
+    """The text of a CSV whose short rows have been given empty cells."""
+    filled = io.StringIO()
+    rows = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
+    writer = csv.writer(filled, delimiter=separator, lineterminator="\n")
+    writer.writerows([*row, *[""] * (width - len(row))] for row in rows if row)
+    return filled.getvalue().encode()
 
 
 def _check_width(columns: int, file: str) -> None:
