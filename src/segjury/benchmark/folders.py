@@ -104,8 +104,8 @@ def unknown_cases(
 
 def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
     """The files that a case's reference is read from, those that there are."""
-    form = protocol.reference
-    stems = [*form.rater_stems, form.consensus, form.structures.file if form.structures else None]
+    spec = protocol.reference
+    stems = [*spec.rater_stems, spec.consensus, spec.structures.file if spec.structures else None]
     return [path for stem in stems if stem for path in images.candidates(folder, stem)]
 
 

@@ -31,29 +31,29 @@ WELL_COMPRESSED = 16
 def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     """Read and prepare a case's reference."""
     warnings: list[str] = []
-    form = protocol.reference
+    spec = protocol.reference
     if not folder.is_dir():
         raise MissingInputError("the case has no reference folder")
-    first = images.read_mask(images.find(folder, form.rater_stems[0]), labels=form.allowed_labels)
+    first = images.read_mask(images.find(folder, spec.rater_stems[0]), labels=spec.allowed_labels)
     grid = first.grid
 
     def marks() -> Iterator[SparseLabels]:
-        yield numbered(first, form.labels)
-        paths = [images.find(folder, stem) for stem in form.rater_stems[1:]]
+        yield numbered(first, spec.labels)
+        paths = [images.find(folder, stem) for stem in spec.rater_stems[1:]]
 
         def read(path: Path) -> LabelMap:
-            return images.read_mask(path, labels=form.allowed_labels, expected_shape=grid.shape)
+            return images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
 
         for path, loaded in zip(paths, prefetch(read, paths, depth=2), strict=True):
             mask = loaded.result()
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-            yield numbered(mask, form.labels)
+            yield numbered(mask, spec.labels)
 
-    n_labels = len(form.labels) + 1
-    patterns = pack_marks(marks(), grid.shape, n_raters=form.n_raters, n_labels=n_labels)
+    n_labels = len(spec.labels) + 1
+    patterns = pack_marks(marks(), grid.shape, n_raters=spec.n_raters, n_labels=n_labels)
     consensus = _given_consensus(protocol, folder, grid, warnings)
     structures = _structures(protocol, folder, grid, warnings)
-    names = tuple(form.labels)
+    names = tuple(spec.labels)
     return ReferenceCase(grid, patterns, names, structures, consensus, tuple(warnings))
 
 
@@ -68,27 +68,27 @@ def _given_consensus(
     protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
 ) -> RaterPatterns | None:
     """The consensus that the case brings along, if it does."""
-    form = protocol.reference
-    if not form.consensus or not images.candidates(folder, form.consensus):
+    spec = protocol.reference
+    if not spec.consensus or not images.candidates(folder, spec.consensus):
         return None
-    path = images.find(folder, form.consensus)
-    mask = images.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    path = images.find(folder, spec.consensus)
+    mask = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
     warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-    marks = [numbered(mask, form.labels)]
-    return pack_marks(marks, grid.shape, n_raters=1, n_labels=len(form.labels) + 1)
+    marks = [numbered(mask, spec.labels)]
+    return pack_marks(marks, grid.shape, n_raters=1, n_labels=len(spec.labels) + 1)
 
 
 def _structures(
     protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
 ) -> dict[str, Structure | None]:
-    form = protocol.reference.structures
-    if form is None:
+    spec = protocol.reference.structures
+    if spec is None:
         return {}
-    path = images.find(folder, form.file)
-    found = images.read_mask(path, labels=form.labels.values(), expected_shape=grid.shape)
+    path = images.find(folder, spec.file)
+    found = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
     warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
-    structures: dict[str, Structure | None] = dict.fromkeys(form.labels)
-    for name, label in form.labels.items():
+    structures: dict[str, Structure | None] = dict.fromkeys(spec.labels)
+    for name, label in spec.labels.items():
         tight = bounding_box(found.where(label), grid.shape)
         if tight is not None:
             box = grow(tight, REACH, grid.shape)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from segjury.cli.terminal import log, one_line, progress_bar, terminal, warn
-from segjury.scoring.scheduling import Progress
+from segjury.scoring.run import Progress
 
 How = Literal["shown", "quiet", "json"]
 SECONDS_BETWEEN_LINES = 60.0

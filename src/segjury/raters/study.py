@@ -82,12 +82,12 @@ def analyze_raters(
     `cases` is a table of the cases, if not in the reference folder. `progress` hears of each case
     that is done. A case that cannot be read is a problem, not the end.
     """
-    form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    definition = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     folder = Path(reference)
     names = case_names(folder)
-    refuse_wrong_folders(form, folder, names, None, ())
-    known = case_table(form, folder, names, Path(cases) if cases else None)
-    tasks = [_Task(form, folder / name, name, tuple(readings)) for name in names]
+    refuse_wrong_folders(definition, folder, names, None, ())
+    known = case_table(definition, folder, names, Path(cases) if cases else None)
+    tasks = [_Task(definition, folder / name, name, tuple(readings)) for name in names]
     workers = runtime.default_jobs(len(tasks)) if jobs is None else jobs
     found: dict[str, CaseRaters | str] = {}
     for task, result in runtime.run(_measured, tasks, jobs=workers):
@@ -97,7 +97,7 @@ def analyze_raters(
     problems = tuple(f"case {n}: {found[n]}" for n in names if isinstance(found[n], str))
     if not measured:
         raise InputError(f"no case of {folder} can be measured: {problems[0]}", "Check the files")
-    return _study(form, settings, measured, known, problems)
+    return _study(definition, settings, measured, known, problems)
 
 
 def _measured(task: _Task) -> CaseRaters | str:

@@ -9,9 +9,9 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +30,9 @@ from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.runtime import provenance
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
-from segjury.scoring.one_case import CaseTask
+from segjury.scoring.one_case import CaseScores, CaseTask, ended_result, evaluate_case
 from segjury.scoring.policy import cap_missing
 from segjury.scoring.records import Result
-from segjury.scoring.scheduling import Progress, score_cases
 from segjury.scoring.store import write_marker
 from segjury.scoring.tables import Evaluation, left_out, tabulate, write
 
@@ -41,6 +40,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Evaluation", "Progress", "evaluate", "left_out", "run", "write"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, told after each case."""
+
+    case: str
+    done: int  # cases so far
+    of: int
+    computed: int  # methods scored now; the results of the others were there before
+    kept: int
+    seconds: float
+    problems: tuple[str, ...]
 
 
 def evaluate(
@@ -99,23 +111,23 @@ def run(
     is called after each case, `on_note` with what is good to know meanwhile. Without a number of
     `jobs`, cores and memory decide.
     """
-    form = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    definition = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     unknown = [reading for reading in readings if reading not in READINGS]
     if unknown or isinstance(readings, str):
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
     cases = case_names(reference)
     chosen = chosen_methods(predictions, methods)
-    refuse_wrong_folders(form, reference, cases, predictions, chosen)
-    known = case_table(form, reference, cases, case_file)
+    refuse_wrong_folders(definition, reference, cases, predictions, chosen)
+    known = case_table(definition, reference, cases, case_file)
     costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
     if store is not None:
         store.mkdir(parents=True, exist_ok=True)
     begun, clock = datetime.now(UTC), time.perf_counter()
-    bytes_each = _bytes_of_a_process(form, reference, cases)
+    bytes_each = _bytes_of_a_process(definition, reference, cases)
     workers = runtime.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
     engine = runtime.engine_for(workers, scheduler, bytes_each=bytes_each, on_note=on_note)
     every = CaseTask(
-        form,
+        definition,
         tuple(readings),
         reference.resolve(),  # a worker may have another working directory
         predictions.resolve(),
@@ -139,21 +151,21 @@ def run(
         "started": begun.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
     }
-    results = with_efficiency(form, cap_missing(form, results), readings, costs)
-    return tabulate(form, results, known, about, costs.warnings)
+    results = with_efficiency(definition, cap_missing(definition, results), readings, costs)
+    return tabulate(definition, results, known, about, costs.warnings)
 
 
 def _about(task: CaseTask, text: str) -> dict[str, Any]:
     """What a run is made with, for its record; `text` is the protocol's as written."""
-    form = task.protocol
+    protocol = task.protocol
     return {
         "segjury": provenance.version(),
         "protocol": {
-            "name": form.name,
-            "title": form.title,
-            "hash": form.hash,
+            "name": protocol.name,
+            "title": protocol.title,
+            "hash": protocol.hash,
             "text": text,
-            "definition": form.model_dump(mode="json"),
+            "definition": protocol.model_dump(mode="json"),
         },
         "readings": list(task.readings),
         "reference": str(task.reference),
@@ -171,12 +183,56 @@ def _score_all(
 ) -> tuple[list[Result], int]:
     """The results in the order of the cases, and how many an earlier run had done."""
     by_case, kept = dict[str, tuple[Result, ...]](), 0
-    with closing(score_cases(engine, tasks)) as outcomes:
+    with closing(_score_cases(engine, tasks)) as outcomes:
         for scored, done in outcomes:
             by_case[done.case] = scored.results
             kept += scored.kept
             progress(done)
     return [result for task in tasks for result in by_case[task.case]], kept
+
+
+def _score_cases(
+    engine: runtime.Engine, tasks: Sequence[CaseTask]
+) -> Generator[tuple[CaseScores, Progress], None, None]:
+    """The scores of each case as soon as it is done, in any order; closing it ends the rest.
+
+    A case whose worker was ended is tried again at the end, each method apart, so that a
+    prediction which ends every worker costs its own rows only.
+    """
+    done, again = 0, []
+    with closing(engine.outcomes(evaluate_case, tasks)) as outcomes:
+        for task, found in outcomes:
+            if isinstance(found, runtime.WorkerDied):
+                again.append(task)
+                continue
+            done += 1
+            yield found, _told(task, found, done, len(tasks))
+    for task in again:
+        found = _method_by_method(engine.isolated(), task)
+        done += 1
+        yield found, _told(task, found, done, len(tasks))
+
+
+def _method_by_method(engine: runtime.Engine, task: CaseTask) -> CaseScores:
+    apart = [replace(task, methods=(method,)) for method in task.methods]
+    results, kept, seconds = {}, 0, 0.0
+    with closing(engine.outcomes(evaluate_case, apart)) as outcomes:
+        for each, found in outcomes:
+            (method,) = each.methods
+            if isinstance(found, runtime.WorkerDied):
+                results[method] = ended_result(each, method, found)
+            else:
+                (results[method],) = found.results
+                kept, seconds = kept + found.kept, seconds + found.seconds
+    return CaseScores(tuple(results[method] for method in task.methods), kept, seconds)
+
+
+def _told(task: CaseTask, found: CaseScores, done: int, of: int) -> Progress:
+    problems = tuple(
+        f"method {result.method}: {result.problem}" for result in found.results if result.problem
+    )
+    computed = len(found.results) - found.kept
+    return Progress(task.case, done, of, computed, found.kept, found.seconds, problems)
 
 
 def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:

@@ -24,14 +24,14 @@ def compare_references(
     yield from _at_border(facts)
     for label in protocol.label_names:
         yield from _odd_volumes(facts, label)
-    form = protocol.reference
-    if form.image is not None:
-        yield from _without_image(form.image, facts)
-    if form.consensus is not None and any(f.has_consensus for f in facts.values()):
+    spec = protocol.reference
+    if spec.image is not None:
+        yield from _without_image(spec.image, facts)
+    if spec.consensus is not None and any(f.has_consensus for f in facts.values()):
         for case in [case for case, fact in facts.items() if not fact.has_consensus]:
-            message = f"{form.consensus} is missing, which other cases have"
+            message = f"{spec.consensus} is missing, which other cases have"
             fix = "It is computed for this case alone: give it for all or for none"
-            yield warning("partial-consensus", message, fix, case=case, file=form.consensus)
+            yield warning("partial-consensus", message, fix, case=case, file=spec.consensus)
 
 
 def _copied_cases(facts: Mapping[str, ReferenceFacts]) -> Iterator[Problem]:

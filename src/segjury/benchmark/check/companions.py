@@ -58,19 +58,19 @@ def check_consensus(
 
 def check_structures(protocol: Protocol, folder: Path, grid: Grid | None) -> list[Problem]:
     """Look at the label map of further structures."""
-    form = protocol.reference.structures
-    if form is None:
+    spec = protocol.reference.structures
+    if spec is None:
         return []
     problems: list[Problem] = []
-    mask = read_mask(protocol, folder, form.file, list(form.labels.values()), grid, problems)
+    mask = read_mask(protocol, folder, spec.file, list(spec.labels.values()), grid, problems)
     if mask is None:
         return problems
-    absent = absent_names(mask, form.labels)
-    if len(absent) == len(form.labels):
-        problems.append(warning("empty-structures", f"{form.file} marks nothing", file=form.file))
+    absent = absent_names(mask, spec.labels)
+    if len(absent) == len(spec.labels):
+        problems.append(warning("empty-structures", f"{spec.file} marks nothing", file=spec.file))
     elif absent:
-        message = f"{form.file} has no {', '.join(absent)}"
-        problems.append(warning("absent-structure", message, file=form.file))
+        message = f"{spec.file} has no {', '.join(absent)}"
+        problems.append(warning("absent-structure", message, file=spec.file))
     return problems
 
 

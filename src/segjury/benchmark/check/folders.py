@@ -66,8 +66,8 @@ def is_named_as_rater(protocol: Protocol, name: str) -> bool:
 
 def check_reference_folder(protocol: Protocol, found: Iterable[Found]) -> list[Problem]:
     """Files of the reference folder that nothing reads."""
-    form = protocol.reference
-    stems = {form.image, form.consensus, form.structures.file if form.structures else None} - {None}
+    spec = protocol.reference
+    stems = {spec.image, spec.consensus, spec.structures.file if spec.structures else None} - {None}
 
     def is_read(parts: tuple[str, ...]) -> bool:
         if len(parts) == 2:

@@ -51,37 +51,37 @@ class CheckedReference:
 
 def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
     """Look at every file of a case's reference."""
-    form = protocol.reference
+    spec = protocol.reference
     if not reference_inputs(protocol, folder):
-        return CheckedReference([_without_files(folder, form.rater_stems[0])], ReferenceFacts())
+        return CheckedReference([_without_files(folder, spec.rater_stems[0])], ReferenceFacts())
     problems: list[Problem] = []
     masks: dict[str, LabelMap] = {}
     grid: Grid | None = None
-    for stem in form.rater_stems:
-        mask = read_mask(protocol, folder, stem, form.allowed_labels, grid, problems)
+    for stem in spec.rater_stems:
+        mask = read_mask(protocol, folder, stem, spec.allowed_labels, grid, problems)
         if mask is not None:
             masks[stem] = mask
             problems += _odd_spacing(mask.grid, stem) if grid is None else []
             grid = grid or mask.grid
     problems += _extra_raters(protocol, folder)
-    problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, form.labels)]
+    problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, spec.labels)]
     problems += _copied_raters(masks)
     patterns = _packed(protocol, masks)
-    has_consensus = bool(form.consensus and images.candidates(folder, form.consensus))
-    if form.consensus and has_consensus:
-        problems += check_consensus(protocol, folder, form.consensus, grid, patterns)
-    if form.structures is not None:
+    has_consensus = bool(spec.consensus and images.candidates(folder, spec.consensus))
+    if spec.consensus and has_consensus:
+        problems += check_consensus(protocol, folder, spec.consensus, grid, patterns)
+    if spec.structures is not None:
         problems += check_structures(protocol, folder, grid)
-    has_image = bool(form.image and images.candidates(folder, form.image))
-    if form.image and has_image:
-        problems += check_image(protocol, folder, form.image, grid)
+    has_image = bool(spec.image and images.candidates(folder, spec.image))
+    if spec.image and has_image:
+        problems += check_image(protocol, folder, spec.image, grid)
     facts = ReferenceFacts(
         digest=_digest_of_all(protocol, masks),
-        volumes_cm3=_volumes_cm3(form.labels, masks),
+        volumes_cm3=_volumes_cm3(spec.labels, masks),
         at_border={
             stem: sides
             for stem, mask in masks.items()
-            if (sides := _sides(numbered(mask, form.labels).voxels, mask.grid.shape))
+            if (sides := _sides(numbered(mask, spec.labels).voxels, mask.grid.shape))
         },
         has_image=has_image,
         has_consensus=has_consensus,
@@ -120,11 +120,11 @@ def _absent(stem: str, mask: LabelMap, labels: Mapping[str, int]) -> list[Proble
 
 def _extra_raters(protocol: Protocol, folder: Path) -> list[Problem]:
     """Files named as the raters', with other numbers."""
-    form = protocol.reference
+    spec = protocol.reference
     names = sorted(path.name for path in folder.iterdir())
     raters = [name for name in names if is_named_as_rater(protocol, name)]
-    extra = [name for name in raters if stem_of(name) not in form.rater_stems]
-    expected = f"the protocol has {len(form.rater_stems)} rater{'s' * (form.n_raters > 1)}"
+    extra = [name for name in raters if stem_of(name) not in spec.rater_stems]
+    expected = f"the protocol has {len(spec.rater_stems)} rater{'s' * (spec.n_raters > 1)}"
     return [warning("extra-rater", f"{name} is not read, {expected}", file=name) for name in extra]
 
 
@@ -174,9 +174,9 @@ def _sides(voxels: NDArray[np.int64], shape: Shape) -> tuple[str, ...]:
 
 
 def _packed(protocol: Protocol, masks: Mapping[str, LabelMap]) -> RaterPatterns | None:
-    form = protocol.reference
-    if len(masks) < form.n_raters:
+    spec = protocol.reference
+    if len(masks) < spec.n_raters:
         return None
-    marks = [numbered(mask, form.labels) for mask in masks.values()]
+    marks = [numbered(mask, spec.labels) for mask in masks.values()]
     shape = next(iter(masks.values())).grid.shape
-    return pack_marks(marks, shape, n_raters=len(marks), n_labels=len(form.labels) + 1)
+    return pack_marks(marks, shape, n_raters=len(marks), n_labels=len(spec.labels) + 1)
