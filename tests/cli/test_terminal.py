@@ -2,7 +2,6 @@
 
 import pytest
 
-from segjury.cli import main  # noqa: F401  (adds the commands, whose options are looked up)
 from segjury.cli.terminal import as_options, warn
 
 
@@ -13,7 +12,7 @@ from segjury.cli.terminal import as_options, warn
         ("say `follow_links`", "say --follow-links"),
         ("`missing='worst'` gives the worst value", "--missing worst gives the worst value"),
         ("Give fewer `samples`", "Give fewer --bootstrap"),
-        ("its extra `cluster`", "its extra `cluster`"),
+        ("See `segjury protocols NAME`", "See `segjury protocols NAME`"),
     ],
 )
 def test_an_argument_of_the_library_is_an_option_on_the_command_line(said, shown):

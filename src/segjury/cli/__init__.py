@@ -2,13 +2,9 @@
 
 from importlib import import_module
 
-from segjury.cli.program import app, main
+from segjury.cli.program import COMMANDS, app, main
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["app", "main"]
 
-COMMANDS = (  # in the order in which somebody new meets them
-    *("demo", "protocols", "phantom", "check", "curate", "split", "raters", "consensus"),
-    *("evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings", "vessels"),
-)
 for _command in COMMANDS:
     import_module(f"segjury.cli.{_command}")  # adds its command to `app`

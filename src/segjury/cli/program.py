@@ -18,12 +18,15 @@ INTERRUPTED = 130
 TERMINATED = 143
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+COMMANDS = (  # each has a file of its name; in the order in which somebody new meets them
+    *("demo", "protocols", "phantom", "check", "curate", "split", "raters", "consensus"),
+    *("evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings", "vessels"),
+)
+
 
 class _Program(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
-        """The commands in the order of `cli.COMMANDS`."""
-        from segjury.cli import COMMANDS
-
+        """The commands in their order."""
         return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
 

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from inspect import signature
 from typing import TextIO
 
 from rich import box
@@ -25,13 +24,13 @@ from rich.table import Column, Table
 from rich.text import Text
 
 OPTION_OF = {  # arguments of the library whose options are called otherwise
-    "baselines": "--baseline",
-    "brightest_percent": "--brightest",
-    "case_column": "--id",
-    "gammas": "--gamma",
-    "readings": "--reading",
-    "samples": "--bootstrap",
-    "voting": "--method",
+    "baselines": "baseline",
+    "brightest_percent": "brightest",
+    "case_column": "id",
+    "gammas": "gamma",
+    "readings": "reading",
+    "samples": "bootstrap",
+    "voting": "method",
 }
 QUOTES = "'\"[]"
 _ARGUMENT = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
@@ -69,25 +68,12 @@ def as_options(text: str) -> str:
 
     With a value too: `missing='worst'` becomes --missing worst.
     """
-    known = _arguments()
 
     def option(found: re.Match[str]) -> str:
-        name, value = found[1], found[2]
-        if name not in known:
-            return found[0]
-        said = OPTION_OF.get(name, f"--{name.replace('_', '-')}")
-        return f"{said} {value.strip(QUOTES)}" if value else said
+        name, value = OPTION_OF.get(found[1], found[1].replace("_", "-")), found[2]
+        return f"--{name} {value.strip(QUOTES)}" if value else f"--{name}"
 
     return _ARGUMENT.sub(option, text)
-
-
-def _arguments() -> set[str]:
-    """The names of all arguments that commands pass on to the library."""
-    from segjury.cli.program import app
-
-    groups = [app, *(group.typer_instance for group in app.registered_groups)]
-    commands = [each.callback for group in groups if group for each in group.registered_commands]
-    return {name for each in commands if each for name in signature(each).parameters} | {*OPTION_OF}
 
 
 def answer(text: str) -> None:

@@ -80,7 +80,7 @@ class Cluster:
         except ImportError:
             raise InputError(
                 "`scheduler` needs Dask, which is not installed",
-                "Install segjury with its extra `cluster`",
+                "Install it: pip install 'segjury[cluster]'",
             ) from None
         # a lost scheduler is told in our words, not in a traceback
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
