@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segjury.analysis.columns import decimals
-from segjury.wording import number, p_text, rank, wrapped
+from segjury.wording import listed, number, p_text, p_value, plural, rank, wrapped
 from tests.score_tables import ODD_NAMES
 
 
@@ -58,3 +58,38 @@ def test_p_is_written_as_journals_do_and_on_its_side_of_alpha(
     p: float, alpha: float, text: str
 ) -> None:
     assert p_text(p, alpha) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "last", "text"),
+    [
+        ([], None, ", ", ""),
+        (["A"], 1, " and ", "A"),
+        (["A", "B"], None, " and ", "A and B"),
+        (["A", "B", "C"], 3, ", ", "A, B, C"),
+        (["A", "B", "C"], 3, " and ", "A, B and C"),
+        (["A", "B", "C", "D"], 2, " and ", "A, B and 2 more"),
+        ([1, 2], None, ", ", "1, 2"),
+    ],
+)
+def test_names_in_a_row(names: list[object], most: int | None, last: str, text: str) -> None:
+    assert listed(names, most=most, last=last) == text
+
+
+def test_one_thing_and_several() -> None:
+    assert [plural(n, "case") for n in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]
+
+
+@pytest.mark.parametrize(
+    ("p", "said", "column"),
+    [
+        (0.0344, "0.034", "0.034"),
+        (0.5, "0.5", "0.500"),
+        (1.0, "1", "1.000"),
+        (0.001, "0.001", "0.001"),
+        (0.0000123, "1.2e-05", "<0.001"),
+    ],
+)
+def test_p_in_a_sentence_and_in_a_column(p: float, said: str, column: str) -> None:
+    assert p_value(p) == said
+    assert p_value(p, digits=3) == column

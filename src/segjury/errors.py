@@ -13,10 +13,10 @@ LASTING = (
 
 
 def escaped(text: str) -> str:
-    """A text on one line: signs that would break it, or steer a terminal, are written out."""
+    """Text on one line: characters that would break it, or steer a terminal, are written out."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 class InputError(Exception):

@@ -6,7 +6,7 @@ import math
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
@@ -16,7 +16,7 @@ _LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{char: f"\\{char}" for char in "&%$#_{}"},
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
@@ -38,6 +38,14 @@ def number(value: float, digits: int) -> str:
 def rank(value: float) -> str:
     """A rank: whole where it is, halves and thirds of ties to two digits."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if math.isfinite(value) else NONE
+
+
+def p_value(p: float, *, digits: int | None = None) -> str:
+    """P in a sentence: `0.034`, `1.2e-05`; with `digits`, as in a column: `0.034`, `<0.001`."""
+    if digits is None:
+        return f"{p:.2g}" if p >= 0.001 else f"{p:.1e}"
+    least = 10.0**-digits
+    return f"{p:.{digits}f}" if p >= least else f"<{least:.{digits}f}"
 
 
 def p_text(p: float, alpha: float) -> str:
@@ -64,6 +72,17 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
+def listed(names: Iterable[object], *, most: int | None = None, last: str = ", ") -> str:
+    """Names in a row: `A, B, C`, or, of more than `most`, `A, B and 3 more`.
+
+    `last` stands before the last of all: " and " in a sentence.
+    """
+    texts = list(map(str, names))
+    if most is not None and len(texts) > most:
+        return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+    return ", ".join(texts[:-1]) + last + texts[-1] if len(texts) > 1 else "".join(texts)
+
+
 def unit(text: str) -> str:
     """A unit as it is printed."""
     return _UNITS.get(text, text)
@@ -81,7 +100,7 @@ def plain(text: object) -> str:
 def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
     """A name on at most `lines` lines of `width` characters; a longer one loses its middle.
 
-    No sign stands alone on the last line.
+    No character stands alone on the last line.
     """
     name = plain(text)
     half = width * lines // 2
@@ -102,7 +121,7 @@ def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
 
 def latex_escaped(text: str) -> str:
     """Text that LaTeX prints as it is."""
-    return "".join(_LATEX_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
+    return "".join(_LATEX_SPECIAL.get(char, char) for char in " ".join(text.split()))
 
 
 def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:

@@ -15,9 +15,9 @@ import SimpleITK as sitk
 
 import segjury
 from segjury.benchmark.check import KINDS, check
-from segjury.benchmark.check.problem import one_line, warning
+from segjury.benchmark.check.problem import warning
 from segjury.benchmark.phantoms import BENCHMARKS, benchmark_writer
-from segjury.errors import InputError
+from segjury.errors import InputError, escaped
 from segjury.protocols import load_protocol
 from tests import commands
 from tests.places import DOCS
@@ -665,4 +665,4 @@ def test_names_cannot_break_a_line():
         )
     )
     assert line == r"warning: case a\rb, method ü: has\na \x1b[31mred\x1b[0m name \u2028 \udcff"
-    assert one_line("plain ü 脑") == "plain ü 脑"
+    assert escaped("plain ü 脑") == "plain ü 脑"

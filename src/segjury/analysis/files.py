@@ -15,7 +15,7 @@ from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, parts, tables
 from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import write_text
-from segjury.wording import latex_table
+from segjury.wording import latex_table, p_value
 
 
 def write_placings(placings: Sequence[RankedTable], folder: Path) -> None:
@@ -158,7 +158,10 @@ def _latex_part(column: str, value: str, analysis: Analysis) -> list[str]:
         )
     for base in (name for name in analysis.settings.baselines if tested and name in methods):
         compared = [tests.against(methods.index(base)) for tests in tested.values()]
-        rows = [[methods[m], *(_p(pairs[m].p) for pairs in compared)] for m in compared[0]]
+        rows = [
+            [methods[m], *(p_value(pairs[m].p, digits=3) for pairs in compared)]
+            for m in compared[0]
+        ]
         caption = f"Wilcoxon signed-rank p against {base}, Holm within each score{where}"
         found.append(latex_table(["method", *tested], rows, caption=caption))
     return found
@@ -181,10 +184,6 @@ def _latex_ranks(analysis: Analysis, where: str) -> str:
     caption = f"Ranks{where}, {len(analysis.panel.cases)} cases"
     caption += f", {stability.samples} resamples" if informative else ""
     return latex_table(["method", "mean rank", "place", *sure], rows, caption=caption)
-
-
-def _p(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def _medians(analysis: Analysis, method: int) -> list[str]:

@@ -12,6 +12,7 @@ from segjury.analysis.ranking import Leaderboard, Panel, Rules, board, notes
 from segjury.analysis.stability import FEWEST_CASES, Stability, case_stability
 from segjury.errors import InputError
 from segjury.results.read import group_columns
+from segjury.wording import plural
 
 LEVEL = 0.95
 TOO_FEW = f"{{}}: too few for resamples to show how sure the order is, which takes {FEWEST_CASES}"
@@ -66,7 +67,7 @@ def unplaced(scores: pd.DataFrame, column: str) -> list[str]:
     """A sentence about cases that are in no part."""
     cases = scores.drop_duplicates("case")
     without = int((cases[column].astype(str) == "").sum()) if column in cases.columns else 0
-    return [f"{_count(without)} of {len(cases)} in no {column}"] if without else []
+    return [f"{plural(without, 'case')} of {len(cases)} in no {column}"] if without else []
 
 
 def split(scores: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
@@ -141,12 +142,8 @@ def placing(
         notes=(
             *first.notes,
             *skipped,
-            *([TOO_FEW.format(_count(len(panel.cases)))] if samples and few else []),
+            *([TOO_FEW.format(plural(len(panel.cases), "case"))] if samples and few else []),
             *notes(scores, first.reading),
             *rules.remarks.get(first.reading, ()),
         ),
     )
-
-
-def _count(cases: int) -> str:
-    return f"{cases} case{'s' * (cases != 1)}"

@@ -11,6 +11,7 @@ from segjury.analysis.analysis import Analysis
 from segjury.analysis.stability import Stability
 from segjury.analysis.tables import ALL, parts
 from segjury.analysis.tests import Pair, ScoreTests
+from segjury.wording import listed, p_value, plural
 
 MOST_NAMED = 6
 
@@ -47,7 +48,7 @@ def _short(analysis: Analysis) -> Iterator[str]:
 def _lead(analysis: Analysis) -> str:
     panel, board = analysis.panel, analysis.board
     first = [m for m in panel.methods if board.position[m] == 1]
-    over = f"{_count(len(panel.keys), 'score')} and {_count(len(panel.cases), 'case')}"
+    over = f"{plural(len(panel.keys), 'score')} and {plural(len(panel.cases), 'case')}"
     if len(panel.methods) == 1:
         return f"{first[0]} is the only method, with {over}."
     rank = f"mean rank {board.mean_rank[first[0]]:.2f} over {over}"
@@ -138,13 +139,13 @@ def on_tests(analysis: Analysis) -> Iterator[str]:
     differ = {key: tests for key, tests in tested.items() if tests.friedman.p < alpha}
     yield (
         f"Friedman's test finds differences between methods in {len(differ)} of "
-        f"{_count(len(tested), 'score')} at {alpha:g}, each score tested by itself."
+        f"{plural(len(tested), 'score')} at {alpha:g}, each score tested by itself."
     )
     for key, tests in differ.items():
         adjusted = tests.conover[np.triu_indices(len(methods), 1)]
         yield (
-            f"{key}: chi2 {tests.friedman.chi2:.2f}, p {_p(tests.friedman.p)}; "
-            f"{(adjusted < alpha).sum()} of {_count(len(adjusted), 'pair')} differ (Conover, Holm)."
+            f"{key}: chi2 {tests.friedman.chi2:.2f}, p {p_value(tests.friedman.p)}; "
+            f"{(adjusted < alpha).sum()} of {plural(len(adjusted), 'pair')} differ (Conover, Holm)."
         )
     yield from _power(list(tested.values()), alpha)
     for base in dict.fromkeys(base for tests in tested.values() for base in tests.baselines):
@@ -158,8 +159,8 @@ def _power(tested: Sequence[ScoreTests], alpha: float) -> Iterator[str]:
         return
     yield (
         f"With {fewest.cases} cases the smallest possible p of a signed-rank test is "
-        f"{_p(fewest.smallest_p)}, and {_p(fewest.smallest_adjusted)} after Holm over "
-        f"{_count(len(fewest.wilcoxon), 'pair')}: it cannot tell any pair apart."
+        f"{p_value(fewest.smallest_p)}, and {p_value(fewest.smallest_adjusted)} after Holm over "
+        f"{plural(len(fewest.wilcoxon), 'pair')}: it cannot tell any pair apart."
     )
 
 
@@ -184,7 +185,7 @@ def _baseline(base: int, tested: Mapping[str, ScoreTests], methods: Sequence[str
 
 def _named(pair: Pair, methods: Sequence[str]) -> str:
     interval = "" if math.isnan(pair.low) else f" [{pair.low:.3g}, {pair.high:.3g}]"
-    return f"{methods[pair.a]} (median difference {pair.median:.3g}{interval}, p {_p(pair.p)})"
+    return f"{methods[pair.a]} (median difference {pair.median:.3g}{interval}, p {p_value(pair.p)})"
 
 
 def on_hard_cases(analysis: Analysis) -> Iterator[str]:
@@ -224,15 +225,5 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _p(p: float) -> str:
-    return f"{p:.2g}" if p >= 0.001 else f"{p:.1e}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _listed(names: Sequence[str]) -> str:
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(names, most=MOST_NAMED, last=" and ")

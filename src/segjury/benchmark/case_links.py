@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from segjury.errors import InputError
+from segjury.wording import listed
 
 
 def check_cases(reference: Path, cases: Sequence[str]) -> None:
     """Refuse cases that have no folder in the reference, and paths that lead out of it."""
     absent = [c for c in cases if Path(c).name != c or not (reference / c).is_dir()]
     if absent:
-        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         raise InputError(
-            f"{reference} has no folder {', '.join(absent[:5])}{more}",
+            f"{reference} has no folder {listed(absent, most=5)}",
             "Give the folder that has one folder per case",
         )
 

@@ -10,6 +10,7 @@ import typer
 
 from segjury.cli import options
 from segjury.cli.program import BAD_INPUT, app
+from segjury.wording import plural
 
 if TYPE_CHECKING:
     from segjury.benchmark.check import Checked
@@ -74,7 +75,7 @@ def _print(checked: Checked, *, as_json: bool) -> None:
     for note in checked.notes:
         log(f"note: {note}")
     cases, methods, errors, warnings = (
-        f"{count} {noun}{'s' * (count != 1)}"
+        plural(count, noun)
         for count, noun in (
             (checked.cases, "case"),
             (checked.methods, "method"),

@@ -14,6 +14,7 @@ from segjury.analysis.stability import Stability
 from segjury.analysis.tables import ALL, parts
 from segjury.analysis.tests import Pair
 from segjury.cli.terminal import plain_table, say, terminal
+from segjury.wording import plural
 
 
 def print_placing(placing: RankedTable, cohort: str | None) -> None:
@@ -23,8 +24,7 @@ def print_placing(placing: RankedTable, cohort: str | None) -> None:
     of += "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
     beside = "; then the positions in the other readings" if others else ""
     scheme = placing.rules.ranking.scheme
-    cases = f"{placing.cases} case{'s' * (placing.cases != 1)}"
-    say(f"{of}: {cases}, {scheme}{beside}")
+    say(f"{of}: {plural(placing.cases, 'case')}, {scheme}{beside}")
     for note in placing.notes:
         say(f"note: {note}")
     sure = certainty(placing)

@@ -14,6 +14,7 @@ from segjury.protocols.protocol import WHOLE
 from segjury.raters.profiles import BIASES
 from segjury.raters.study import RaterStudy
 from segjury.raters.tables import cohort_cases
+from segjury.wording import listed, p_value, plural
 
 MOST_NAMED = 8
 ONE_RATER = (
@@ -23,7 +24,7 @@ ONE_RATER = (
 
 def sentences(study: RaterStudy) -> Iterator[str]:
     """All there is to say, the general before the particular."""
-    yield f"{_count(study.n_raters, 'rater')}, {_count(study.cases, 'case')}."
+    yield f"{plural(study.n_raters, 'rater')}, {plural(study.cases, 'case')}."
     if study.n_raters == 1:
         yield ONE_RATER
         return
@@ -76,7 +77,7 @@ def _on_cohorts(study: RaterStudy, label: str) -> Iterator[str]:
         dict(zip(cases["case"], cases["cohort"], strict=True))
     ).items():
         inside = cases[cases["case"].isin(names)]["mean_dice"]
-        yield f"cohort {cohort}, {_count(len(inside), 'case')}: mean Dice {_spread(inside)}."
+        yield f"cohort {cohort}, {plural(len(inside), 'case')}: mean Dice {_spread(inside)}."
 
 
 def _on_volumes(study: RaterStudy, label: str) -> Iterator[str]:
@@ -95,7 +96,7 @@ def _on_bias(study: RaterStudy, label: str) -> Iterator[str]:
         if not (row["boundary_bias_mm_p"] < alpha or row["volume_bias_percent_p"] < alpha):
             continue
         told = True
-        boundary, volume = (f"p {_p(row[f'{name}_p'])}" for name in BIASES[::-1])
+        boundary, volume = (f"p {p_value(row[f'{name}_p'])}" for name in BIASES[::-1])
         yield (
             f"{row['rater']} draws {'larger' if row['boundary_bias_mm'] > 0 else 'smaller'} than "
             f"the others: boundary {_limits(row, 'boundary_bias_mm', '+.2f')} mm ({boundary}), "
@@ -103,7 +104,7 @@ def _on_bias(study: RaterStudy, label: str) -> Iterator[str]:
         )
     least = len(own) * smallest_p(study.cases)
     if not told and least >= alpha:
-        yield f"{_count(study.cases, 'case')} cannot show who draws larger: too few for a test."
+        yield f"{plural(study.cases, 'case')} cannot show who draws larger: too few for a test."
     elif not told:
         yield f"no rater is shown to draw larger or smaller than the others at {alpha:g}."
 
@@ -130,20 +131,20 @@ def _on_outliers(study: RaterStudy, label: str) -> Iterator[str]:
     elif not own["outlier"].any():
         yield (
             "no rater is an outlier: none agrees less with the others than they do with each other "
-            f"(one-sided Wilcoxon, Holm, lowest p {_p(float(own['outlier_p'].min()))})."
+            f"(one-sided Wilcoxon, Holm, lowest p {p_value(float(own['outlier_p'].min()))})."
         )
     for row in own[own["outlier"]].to_dict("records"):
         yield (
             f"{row['rater']} is an outlier: mean Dice with the others {-row['dice_deficit']:.2f} "
             f"below that of their pairs (one-sided Wilcoxon over {tests.cases} cases, Holm, "
-            f"p {_p(row['outlier_p'])}, rank-biserial {row['outlier_correlation']:.2f})."
+            f"p {p_value(row['outlier_p'])}, rank-biserial {row['outlier_correlation']:.2f})."
         )
     measures = study.rater_measures
     apart = measures[(measures["label"] == label) & measures["apart"]]
     for rater, rows in apart.groupby("rater", sort=False):
         yield (
             f"{rater} marks something else than the others, who agree, in "
-            f"{_listed([str(case) for case in rows['case']])}."
+            f"{listed(rows['case'], most=MOST_NAMED)}."
         )
 
 
@@ -152,7 +153,7 @@ def _on_invasion(study: RaterStudy) -> Iterator[str]:
         if row["vessel"] == WHOLE:
             yield (
                 f"Vessel contact, {row['way']}: raters fall on different sides of 0 degrees on "
-                f"some vessel in {row['split_at_0']} of {_count(row['cases'], 'case')} "
+                f"some vessel in {row['split_at_0']} of {plural(row['cases'], 'case')} "
                 f"({100 * row['share_at_0']:.0f} %), of 180 degrees in {row['split_at_180']} "
                 f"({100 * row['share_at_180']:.0f} %)."
             )
@@ -167,7 +168,7 @@ def _on_ceiling(study: RaterStudy) -> Iterator[str]:
         yield (
             f"Human ceiling, {row['reading']} {name}: a rater against the others gets "
             f"{row['mean']:.4g}{unit} ({row['lowest']:.4g} to {row['highest']:.4g}; "
-            f"{_count(row['cases'], 'case')})."
+            f"{plural(row['cases'], 'case')})."
         )
 
 
@@ -185,16 +186,3 @@ def _limits(row: dict[Any, Any], name: str, form: str) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     interval = f" [{low:{form}}, {high:{form}}]" if math.isfinite(low) else ""
     return f"{row[name]:{form}}{interval}"
-
-
-def _p(p: float) -> str:
-    return f"{p:.2g}" if p >= 0.001 else f"{p:.1e}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

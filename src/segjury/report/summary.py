@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from segjury.analysis.ranking import Leaderboard
-from segjury.wording import number, plain
+from segjury.wording import listed, number, plain
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -101,7 +101,4 @@ def _difference(main: Leaderboard, board: Leaderboard) -> str:
 
 
 def _names(methods: Sequence[str]) -> str:
-    names = [plain(name) for name in methods]
-    if len(names) > 4:
-        return f"{', '.join(names[:3])} and {len(names) - 3} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(map(plain, methods), most=3 if len(methods) > 4 else None, last=" and ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from segjury.errors import InputError
 from segjury.metrics import known_metric
 from segjury.metrics.metric import Direction
 from segjury.protocols.ranking import MissingPolicy
+from segjury.wording import listed
 
 LOST = ("missing", "failed")
 
@@ -154,11 +155,11 @@ def _left_out(found: Panel, gone: Bools) -> tuple[str, ...]:
     scored = np.asarray(~np.isnan(found.values).all(axis=2))
     for key, before, absent in zip(found.keys, scored, gone, strict=True):
         if absent.any():
-            cases = _some([found.cases[c] for c in np.flatnonzero(absent)])
+            cases = listed([found.cases[c] for c in np.flatnonzero(absent)], most=5)
             rest = ", so that the score does not count" if (absent == before).all() else ""
             by_cases.setdefault((cases, rest), []).append(key)
     return tuple(
-        f"left out for all methods, as some have no value of {_some(keys)}: {cases}{rest}"
+        f"left out for all methods, as some have no value of {listed(keys, most=5)}: {cases}{rest}"
         for (cases, rest), keys in by_cases.items()
     )
 
@@ -173,7 +174,3 @@ def _worst(found: Panel, key: int) -> float:
     if limit is None or declared is None or (declared.direction == "higher") != found.higher[key]:
         return worst
     return min(worst, limit) if found.higher[key] else max(worst, limit)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -15,6 +15,7 @@ from segjury.metrics import METRICS, READINGS, known_metric
 from segjury.metrics.metric import Direction
 from segjury.results.read import group_columns
 from segjury.rounding import rounded
+from segjury.wording import listed
 
 CONDITION = re.compile(r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>|=)(?P<limit>[^<>=]+)")
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
@@ -195,7 +196,8 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
     if not lost.empty:
         verb = "has" if len(lost) == 1 else "have"
         sentences.append(
-            f"{_some(lost.index)} {verb} no score for any method and {verb} no part in the ranking"
+            f"{listed(lost.index, most=5)} {verb} no score for any method and {verb} no part in "
+            "the ranking"
         )
     rest = table[~table["case"].isin(lost.index)]
     cases = rest["case"].nunique()
@@ -210,12 +212,6 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
         if not undefined.empty:
             sentences.append(
                 f"{metric}: {cases - len(undefined)} of {cases} cases, undefined for all methods "
-                f"in {_some(undefined)}"
+                f"in {listed(undefined, most=5)}"
             )
     return sentences
-
-
-def _some(names: pd.Index[str]) -> str:
-    """The first names of a list."""
-    rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(str(name) for name in names[:5]) + rest

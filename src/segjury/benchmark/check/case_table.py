@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from segjury.benchmark.case_table import case_rows, case_table
-from segjury.benchmark.check.problem import Problem, failed, shortened, warning
+from segjury.benchmark.check.problem import MOST_NAMED, Problem, failed, warning
 from segjury.errors import InputError
 from segjury.protocols import Protocol
+from segjury.wording import listed
 
 
 def check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) -> list[Problem]:
@@ -25,11 +26,11 @@ def check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) 
     problems = []
     unknown = [row["case"] for row in case_rows(path) if row["case"] not in table]
     if unknown:
-        message = f"{name} has {shortened(unknown)}, no case of the reference"
+        message = f"{name} has {listed(unknown, most=MOST_NAMED)}, no case of the reference"
         problems.append(warning("unknown-case-in-table", message, file=name))
     for column in columns:
         empty = [case for case in cases if not table[case][column]]
         if empty:
-            message = f"{name} has no {column} for {shortened(empty)}"
+            message = f"{name} has no {column} for {listed(empty, most=MOST_NAMED)}"
             problems.append(warning("empty-cell", message, "Fill it in", file=name))
     return problems

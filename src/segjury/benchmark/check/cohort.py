@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from segjury.benchmark.check.prediction import CheckedPrediction
-from segjury.benchmark.check.problem import Problem, shortened, warning
+from segjury.benchmark.check.problem import MOST_NAMED, Problem, warning
 from segjury.benchmark.check.reference import ReferenceFacts
 from segjury.protocols import Protocol
+from segjury.wording import listed
 
 ENOUGH_CASES = 3  # to say what is usual
 MOST_TIMES_MEDIAN = 100.0
@@ -50,7 +51,8 @@ def _at_border(facts: Mapping[str, ReferenceFacts]) -> Iterator[Problem]:
     for case, raters in touching.items():
         sides = sorted({side for reached in raters.values() for side in reached})
         reach = "reaches" if len(raters) == 1 else "reach"
-        message = f"{shortened(list(raters))} {reach} the border of the image ({', '.join(sides)})"
+        who = listed(raters, most=MOST_NAMED)
+        message = f"{who} {reach} the border of the image ({', '.join(sides)})"
         yield warning("touches-border", message, "Check that nothing is cut off", case=case)
 
 
@@ -109,7 +111,7 @@ def _apart(method: str, cases: Mapping[str, CheckedPrediction]) -> Iterator[Prob
     if apart and 2 * len(apart) >= len(known):
         message = f"shares no voxel with any rater in {len(apart)} of {len(known)} cases: "
         fix = "Check that its masks are not shifted, nor of other cases"
-        yield warning("no-overlap", message + shortened(apart), fix, method=method)
+        yield warning("no-overlap", message + listed(apart, most=MOST_NAMED), fix, method=method)
 
 
 def _same(predictions: Predictions) -> Iterator[Problem]:
@@ -124,6 +126,7 @@ def _same(predictions: Predictions) -> Iterator[Problem]:
                     pairs[method, same].append(case)
     for (method, same), cases_of_pair in pairs.items():
         count = f"{len(cases_of_pair)} of {len(predictions[method])} cases"
-        message = f"is the same as method {same} in {count}: {shortened(cases_of_pair)}"
+        where = listed(cases_of_pair, most=MOST_NAMED)
+        message = f"is the same as method {same} in {count}: {where}"
         fix = "Check whether it was submitted twice"
         yield warning("same-prediction", message, fix, method=method)

@@ -9,13 +9,14 @@ import numpy as np
 from segjury import images
 from segjury.arrays import flat
 from segjury.benchmark.check.masks import absent_names, geometry, read_mask
-from segjury.benchmark.check.problem import Problem, failed, shortened, warning
+from segjury.benchmark.check.problem import MOST_NAMED, Problem, failed, warning
 from segjury.benchmark.loading import numbered
 from segjury.consensus import RaterPatterns, staple, union
 from segjury.errors import InputError
 from segjury.images.grid import Grid
 from segjury.metrics.overlap import dsc_from_sizes
 from segjury.protocols import Protocol
+from segjury.wording import listed
 
 LEAST_CONSENSUS_DSC = 0.95
 
@@ -50,7 +51,8 @@ def check_consensus(
         message = f"{stem} shares no voxel of {', '.join(apart)} with any rater"
         problems.append(warning("consensus-apart", message, "Check its case", file=stem))
     if differing:
-        message = f"{stem} is not the STAPLE of the raters: Dice of {shortened(differing)}"
+        dice = listed(differing, most=MOST_NAMED)
+        message = f"{stem} is not the STAPLE of the raters: Dice of {dice}"
         fix = "Scores use the file: leave it out to have it computed"
         problems.append(warning("consensus-differs", message, fix, file=stem))
     return problems

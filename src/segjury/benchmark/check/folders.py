@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segjury import images
-from segjury.benchmark.check.problem import Problem, shortened, warning
+from segjury.benchmark.check.problem import MOST_NAMED, Problem, warning
 from segjury.benchmark.names import FORMULA, appearance, groups_alike, is_formula
 from segjury.protocols import Protocol
+from segjury.wording import listed
 
 ENDINGS = (*images.SUFFIXES, ".npz")  # of predictions
 TEMPORARY = ("~", ".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp")
@@ -156,6 +157,6 @@ def _unread(
     ):
         if names:
             count = "1 file is" if len(names) == 1 else f"{len(names)} files are"
-            message = f"{count} {what}: {shortened(names)}"
+            message = f"{count} {what}: {listed(names, most=MOST_NAMED)}"
             problems.append(warning(kind, message, method=method, file=file))
     return problems

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from segjury.benchmark.check.kinds import KINDS
-from segjury.errors import InputError
+from segjury.errors import InputError, escaped
 
 Severity = Literal["error", "warning"]
+MOST_NAMED = 3  # of the names that a message is about
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Problem:
         said = str(InputError(self.message, self.fix))
         if self.severity == "warning" and not self.fix:
             said = self.message
-        return one_line(f"{self.severity}: {self.where}: {said}")
+        return escaped(f"{self.severity}: {self.where}: {said}")
 
     def as_json(self) -> dict[str, str | None]:
         """The form that `--json` writes."""
@@ -79,16 +80,3 @@ def placed(
 ) -> list[Problem]:
     """The problems with the case and method that they are about."""
     return [replace(problem, case=case, method=method) for problem in problems]
-
-
-def one_line(text: str) -> str:
-    """The text with every sign written out that could break the line or steer a terminal."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
-
-
-def shortened(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

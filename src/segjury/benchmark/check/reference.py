@@ -22,6 +22,7 @@ from segjury.errors import InputError
 from segjury.images.grid import Grid
 from segjury.images.labels import LabelMap
 from segjury.protocols import Protocol
+from segjury.wording import plural
 
 LEAST_SPACING_MM, MOST_SPACING_MM = 0.01, 50.0
 MOST_ANISOTROPY = 20.0
@@ -124,7 +125,7 @@ def _extra_raters(protocol: Protocol, folder: Path) -> list[Problem]:
     names = sorted(path.name for path in folder.iterdir())
     raters = [name for name in names if is_named_as_rater(protocol, name)]
     extra = [name for name in raters if stem_of(name) not in spec.rater_stems]
-    expected = f"the protocol has {len(spec.rater_stems)} rater{'s' * (spec.n_raters > 1)}"
+    expected = f"the protocol has {plural(len(spec.rater_stems), 'rater')}"
     return [warning("extra-rater", f"{name} is not read, {expected}", file=name) for name in extra]
 
 

@@ -17,6 +17,7 @@ from segjury.consensus.agreement import alpha_of_ratings
 from segjury.errors import InputError
 from segjury.raters.ratings.table import COLUMNS, MOST_NAMED, TARGET, check_questions
 from segjury.rounding import rounded
+from segjury.wording import listed
 
 GapPolicy = Literal["error", "exclude"]
 
@@ -167,10 +168,9 @@ def _unequal_cases(table: pd.DataFrame, question: str) -> list[str]:
     fewer = [f"{name} {number}" for name, number in counts.items() if number < cases]
     if not fewer:
         return []
-    more = f" and {len(fewer) - MOST_NAMED} more methods" if len(fewer) > MOST_NAMED else ""
     return [
         f"{question}: not all methods were rated on all {cases} cases "
-        f"({', '.join(fewer[:MOST_NAMED])}{more}), so their medians are over different cases"
+        f"({listed(fewer, most=MOST_NAMED)}), so their medians are over different cases"
     ]
 
 

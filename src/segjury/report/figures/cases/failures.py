@@ -33,7 +33,7 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.wording import plain, wrapped
+from segjury.wording import listed, plain, wrapped
 
 MOST_CASES = 64  # columns; of more, those on which most methods fail, then the hardest
 _CASE_WIDTH = 18  # characters of a case's name
@@ -217,11 +217,10 @@ def failures_alt(study: Study) -> str:
     any_rule = found.failed.any(axis=0).sum(axis=0)
     each = (f"{plain(m)} {n}" for m, n in zip(panel.methods, any_rule, strict=True))
     shared = [f"{plain(panel.cases[c])} ({found.failing_any[c]})" for c in found.recurrent]
-    more = f" and {len(shared) - 12} more" if len(shared) > 12 else ""
     return (
         f"Map of failures of {len(panel.methods)} methods on {len(panel.cases)} cases. "
         f"Rules: {'; '.join(_in_words(study))}. Cases failed: {', '.join(each)}. "
-        f"Cases on which several methods fail: {', '.join(shared[:12]) or 'none'}{more}."
+        f"Cases on which several methods fail: {listed(shared, most=12) or 'none'}."
     )
 
 

@@ -19,7 +19,7 @@ from segjury.report.figures.drawing.small_multiples import SmallMultiples
 from segjury.report.figures.drawing.style import INK, MUTED, method_colours, styled
 from segjury.report.figures.kind import Kind, Subject
 from segjury.results.read import HITS
-from segjury.wording import number, plain
+from segjury.wording import number, plain, plural
 
 MEAN = "mean"  # in place of a rater: all of them
 _DIGITS = 4
@@ -199,7 +199,7 @@ def reliability_alt(study: Study, method: str | None = None) -> str:
     metric, cases = metric_title(str(counts["metric"].iloc[0])), counts["case"].nunique()
     return (
         f"Reliability diagram, accuracy against confidence in the voxels of {plain(metric)}, "
-        f"{cases} case{'' if cases == 1 else 's'} together. "
+        f"{plural(cases, 'case')} together. "
         f"Pooled calibration error: {', '.join(each)}."
     )
 

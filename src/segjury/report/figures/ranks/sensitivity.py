@@ -33,7 +33,7 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject, nothing_else
-from segjury.wording import plain, wrapped
+from segjury.wording import plain, plural, wrapped
 
 OTHER_CHOICES = "other choices"
 LEFT_OUT = {"without case": "case", "without rater": "rater", "without metric": "metric"}
@@ -128,7 +128,7 @@ def _title(changed: str, variants: int) -> str:
     if changed == OTHER_CHOICES:
         return f"{changed}\n({variants})"
     noun = LEFT_OUT[changed]
-    return f"without one {noun}\n({variants} {noun}{'s' * (variants != 1)})"
+    return f"without one {noun}\n({plural(variants, noun)})"
 
 
 def _mover(row: pd.Series[Any]) -> str:

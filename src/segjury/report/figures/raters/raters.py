@@ -25,7 +25,7 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, each_rated_label
-from segjury.wording import number
+from segjury.wording import number, plural
 
 RATERS = "other raters"  # in place of a partner: all of them
 PAIRS = "all pairs"
@@ -111,7 +111,7 @@ def _title(name: str, *, short: bool = False) -> str:
 def _whole(data: pd.DataFrame) -> str:
     """The mean over all pairs of raters, in words."""
     row, digits = data[data["first"] == PAIRS].iloc[0], _digits(data)
-    cases = f"{row['cases']} case{'' if row['cases'] == 1 else 's'}"
+    cases = plural(row["cases"], "case")
     return f"All pairs of raters {_mean_and_sd(row['mean'], row['sd'], digits)}, {cases}"
 
 
