@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,9 @@ import pandas as pd
 from segjury.analysis.statistics.bland_altman import BlandAltman, bland_altman
 from segjury.analysis.statistics.icc import IccTable, icc
 from segjury.arrays import Floats
+from segjury.results.facts import CONSENSUS, DSC, VOLUME, VOXELS, read_facts
 
 WHOLE = "all"
-VOLUME = re.compile(r"(?:(?P<label>.+) )?rater_(?P<rater>\d+)_cm3")
-DICE = re.compile(r"(?:(?P<label>.+) )?dsc_(?P<a>\d+)_(?P<b>\d+)")
-CONSENSUS = "consensus"
-WITH_CONSENSUS = re.compile(rf"(?:(?P<label>.+) )?dsc_(?P<a>\d+)_(?P<b>{CONSENSUS})")
-VOXELS = ("fleiss_kappa", "krippendorff_alpha")
 
 
 @dataclass(frozen=True)
@@ -44,16 +40,13 @@ def rater_agreement(
     """Agreement per label over the cases named, from `cases.csv`; none where it is not known."""
     if cases is None:
         return ()
-    inside = cases[cases["case"].isin(list(names))]
-    labels: dict[str, list[str]] = {}
-    for column in map(str, cases.columns):
-        found = VOLUME.fullmatch(column)
-        if found:
-            labels.setdefault(found["label"] or WHOLE, []).append(column)
+    facts = read_facts(cases)
+    facts = facts[facts["second"] != CONSENSUS].assign(inside=facts["case"].isin(list(names)))
+    volumes = facts[(facts["quantity"] == VOLUME) & (facts["first"] != CONSENSUS)]
     return tuple(
-        _of_label(inside, label, columns, level)
-        for label, columns in labels.items()
-        if len(columns) > 1
+        _of_label(str(label), _by_case(own, "C"), facts[facts["label"] == label], level)
+        for label, own in volumes.groupby("label", sort=False)
+        if len(own["first"].unique()) > 1
     )
 
 
@@ -65,14 +58,9 @@ def rater_dice(cases: pd.DataFrame | None, names: Collection[str]) -> pd.DataFra
     columns = ["case", "label", "first", "second", "dsc"]
     if cases is None:
         return pd.DataFrame(columns=columns)
-    inside = cases[cases["case"].isin(list(names))]
-    rows = [
-        (case, found["label"] or WHOLE, found["a"], found["b"], float(value))
-        for column in map(str, cases.columns)
-        if (found := DICE.fullmatch(column) or WITH_CONSENSUS.fullmatch(column))
-        for case, value in zip(inside["case"], inside[column], strict=True)
-    ]
-    return pd.DataFrame(rows, columns=columns).dropna(ignore_index=True)
+    facts = read_facts(cases[cases["case"].isin(list(names))])
+    dice = facts[facts["quantity"] == DSC].rename(columns={"value": "dsc"})
+    return dice[columns].dropna(ignore_index=True)
 
 
 def human_dsc(agreement: Collection[LabelAgreement]) -> Floats | None:
@@ -81,29 +69,28 @@ def human_dsc(agreement: Collection[LabelAgreement]) -> Floats | None:
     return np.mean(known, axis=0) if known else None
 
 
-def _of_label(cases: pd.DataFrame, label: str, columns: list[str], level: float) -> LabelAgreement:
-    prefix = "" if label == WHOLE else f"{label} "
-    volumes = cases[columns].to_numpy(np.float64)
-    volumes = volumes[~np.isnan(volumes).any(axis=1)]
-    dice = [
-        column
-        for column in map(str, cases.columns)
-        if (found := DICE.fullmatch(column)) and (found["label"] or WHOLE) == label
-    ]
+def _by_case(facts: pd.DataFrame, order: Literal["C", "F"]) -> Floats:
+    """A quantity as (cases inside, raters or pairs), without cases that lack one.
+
+    `order` is that in memory, in which sums are made: another changes their last digit.
+    """
+    groups = facts[facts["inside"]].groupby(["first", "second"], sort=False)["value"]
+    table = np.array([own.to_numpy() for _, own in groups], ndmin=2)
+    return np.array(table[:, ~np.isnan(table).any(axis=0)].T, order=order)
+
+
+def _of_label(label: str, volumes: Floats, facts: pd.DataFrame, level: float) -> LabelAgreement:
     several = len(volumes) > 1
+    on_voxels = facts[facts["quantity"].isin(list(VOXELS))].groupby("quantity", sort=False)
     return LabelAgreement(
         label=label,
         volumes_cm3=volumes,
-        dsc=cases[dice].dropna().to_numpy(np.float64),
+        dsc=_by_case(facts[facts["quantity"] == DSC], "F"),
         icc=icc(volumes, level=level) if several else None,
         pairs={
             (a, b): bland_altman(volumes[:, a], volumes[:, b], level=level)
-            for a, b in combinations(range(len(columns)), 2)
+            for a, b in combinations(range(volumes.shape[1]), 2)
             if several
         },
-        voxels={
-            name: float(cases[f"{prefix}{name}"].mean())
-            for name in VOXELS
-            if f"{prefix}{name}" in cases.columns
-        },
+        voxels={str(name): float(own["value"][own["inside"]].mean()) for name, own in on_voxels},
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,11 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Box, Triple, flat
 from segjury.consensus import RaterPatterns, staple
-from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
 from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
-from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.runtime.memo import Memo
 
 
@@ -119,25 +116,6 @@ class ReferenceCase:
         return sizes * self.grid.voxel_volume_mm3 / 1000
 
     @cached_property
-    def mean_pairwise_dsc(self) -> float:
-        """Mean Dice over the pairs of raters, and over the labels; NaN for one rater."""
-        counts, labels = self.patterns.counts, self.labels.values()
-        pairs = [mean_pairwise_dsc(counts, self.patterns.marked(label)) for label in labels]
-        return float(np.mean(pairs))
-
-    def consensus_dsc(self, label: int = 1) -> list[float]:
-        """Dice of each rater with the consensus of a label; two empty masks give 1."""
-        patterns, consensus = self.patterns, self.consensus
-        if consensus.patterns is patterns:
-            inside = np.where(consensus.holds[:, label - 1], patterns.counts, 0)
-        else:  # from a file: look up what the raters say in it
-            codes = flat(patterns.codes)[consensus.voxels(label)]
-            inside = np.bincount(codes, minlength=patterns.n_codes)
-        marked, size = patterns.marked(label), consensus.size(label)
-        pairs = zip(patterns.counts @ marked, inside @ marked, strict=True)
-        return [dsc_from_sizes(size, int(rater), int(common)) for rater, common in pairs]
-
-    @cached_property
     def invasion_angles(self) -> dict[str, InvasionAngles]:
         """The raters' slice-wise contact angles with each structure there is."""
         n_raters = self.patterns.n_raters
@@ -163,31 +141,6 @@ class ReferenceCase:
         for metric, name in needed.items():
             if metric in metrics:
                 getattr(self, name)
-
-    def facts(self) -> dict[str, float]:
-        """Numbers about the case, whatever the method."""
-        facts = {}
-        if self.patterns.n_raters > 1:
-            facts["mean_pairwise_dsc"] = self.mean_pairwise_dsc
-        for name, label in self.labels.items():
-            prefix = f"{name} " if len(self.labels) > 1 else ""
-            size = self.consensus.size(label)
-            facts[f"{prefix}consensus_cm3"] = size * self.grid.voxel_volume_mm3 / 1000
-            if self.patterns.n_raters > 1:
-                volumes = self.volumes_cm3(label)
-                facts |= {f"{prefix}rater_{k + 1}_cm3": float(v) for k, v in enumerate(volumes)}
-                counts, marked = self.patterns.counts, self.patterns.marked(label)
-                said = marked.astype(np.int64)
-                facts[f"{prefix}fleiss_kappa"] = fleiss_kappa(said, counts)
-                facts[f"{prefix}krippendorff_alpha"] = krippendorff_alpha(said, counts)
-                dsc = pairwise_dsc(counts, marked)
-                facts |= {
-                    f"{prefix}dsc_{i + 1}_{j + 1}": float(dsc[i, j])
-                    for i, j in combinations(range(len(dsc)), 2)
-                }
-                with_consensus = enumerate(self.consensus_dsc(label), 1)
-                facts |= {f"{prefix}dsc_{k}_consensus": dsc for k, dsc in with_consensus}
-        return facts
 
     def _marks(self, box: Box) -> NDArray[Any]:
         """The raters' masks in a box, as bits."""

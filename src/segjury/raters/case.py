@@ -20,6 +20,8 @@ from segjury.raters.ceiling import Ceiling, ceiling
 from segjury.raters.contact import ContactRow, contact_pairs, contact_rows
 from segjury.raters.masks import Mask, consensus_masks, rater_masks, rater_name, without_rater
 from segjury.raters.pairs import SIGNED, PairRow, pair_rows
+from segjury.scoring.facts import case_facts
+from segjury.scoring.records import Fact
 
 TOLERANCE_MM = 2.0  # of NSD where the protocol has none
 
@@ -66,7 +68,7 @@ class CaseRaters:
     """All that the raters' masks of a case say of the raters; small, whatever the image."""
 
     case: str
-    facts: dict[str, float]
+    facts: tuple[Fact, ...]
     pairs: tuple[PairRow, ...]
     raters: tuple[RaterRow, ...]
     labels: tuple[LabelRow, ...]
@@ -95,7 +97,7 @@ def measure_case(
         raters += _rater_rows(reference, name, label, found)
     return CaseRaters(
         case=case,
-        facts=reference.facts(),
+        facts=case_facts(reference),
         pairs=tuple(pairs),
         raters=tuple(raters),
         labels=tuple(_label_row(reference, *each) for each in reference.labels.items()),

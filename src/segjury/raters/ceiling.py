@@ -38,14 +38,13 @@ def ceiling(
     `others` is what the other raters make of the case, for each rater. Only against these is a
     rater's score fair: against all raters the mask is compared with itself too.
     """
-    facts = reference.facts()
     against_others: list[Result] = []
     against_all: list[Result] = []
     for k, rest in enumerate(others):
         drawn = as_prediction(reference, k, protocol)
         for judge, found in ((rest, against_others), (reference, against_all)):
             rows = score(judge, drawn, protocol, readings).rows
-            found.append(Result(rater_name(k), case, rows, facts=facts))
+            found.append(Result(rater_name(k), case, rows))
     return Ceiling(tuple(against_others), tuple(against_all))
 
 

@@ -14,8 +14,8 @@ LIBRARIES = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit
 SCORED_BY = (
     *("arrays.py", "errors.py", "rounding.py", "images", "consensus", "metrics", "protocols"),
     *(f"benchmark/{name}.py" for name in ("case", "folders", "loading", "names")),
-    *(f"scoring/{name}.py" for name in ("comparison", "features", "one_case", "policy")),
-    *("scoring/records.py", "scoring/score.py", "scoring/store.py", "scoring/scorers"),
+    *(f"scoring/{name}.py" for name in ("comparison", "facts", "features", "one_case")),
+    *(f"scoring/{name}" for name in ("policy.py", "records.py", "score.py", "scorers", "store.py")),
     *(f"runtime/{name}.py" for name in ("__init__", "cluster", "engine", "memo", "processes")),
     *(f"runtime/{name}.py" for name in ("provenance", "resources", "writing")),
 )

@@ -27,6 +27,7 @@ from segjury.errors import InputError, MissingInputError, PassingError
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
 from segjury.runtime.provenance import code_fingerprint
+from segjury.scoring.facts import case_facts
 from segjury.scoring.policy import internal_problem, penalty_rows
 from segjury.scoring.records import Fault, Result, Status
 from segjury.scoring.score import Scored, metric_readings, score
@@ -110,7 +111,7 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
     fault: Fault
     try:
         reference = load_reference(task.protocol, task.reference / task.case)
-        facts = reference.facts()
+        facts = case_facts(reference)
     except Exception as error:  # a fault of ours must not stop the other cases
         fault, problem = internal_problem(error)
         if isinstance(error, InputError) and not isinstance(error, PassingError):

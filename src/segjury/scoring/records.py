@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Status = Literal["ok", "undefined", "missing", "failed"]
@@ -36,6 +36,17 @@ class Detail:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """A number about a case; `first` and `second` are whom it is of, such as rater `1` and `2`."""
+
+    label: str
+    quantity: str
+    first: str
+    second: str
+    value: float
+
+
+@dataclass(frozen=True)
 class CalibrationBin:
     """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater."""
 
@@ -59,7 +70,7 @@ class Result:
     details: tuple[Detail, ...] = ()
     problem: str = ""
     fault: Fault = ""
-    facts: dict[str, float] = field(default_factory=dict)  # of the case, whatever the method
+    facts: tuple[Fact, ...] = ()  # of the case, whatever the method
     bins: tuple[CalibrationBin, ...] = ()
 
     @property
@@ -75,4 +86,5 @@ class Result:
         bins = tuple(
             CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
         )
-        return cls(rows=rows, details=details, bins=bins, **content)
+        facts = tuple(Fact(**fact) for fact in content.pop("facts"))
+        return cls(rows=rows, details=details, bins=bins, facts=facts, **content)

@@ -15,7 +15,7 @@ import numpy as np
 from segjury.protocols import Protocol
 from segjury.rounding import rounded
 from segjury.runtime.writing import whole_files, write_text
-from segjury.scoring.records import Result
+from segjury.scoring.records import Fact, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,9 +47,9 @@ def tabulate(
 
     from segjury.results.read import DETAIL_COLUMNS
 
-    facts: dict[str, dict[str, float]] = {}
+    facts: dict[str, Sequence[Fact]] = {}
     for result in results:
-        facts[result.case] = result.facts or facts.get(result.case, {})
+        facts[result.case] = result.facts or facts.get(result.case, ())
     cohort = case_cohorts(protocol, facts, known)
     scores = score_table(protocol, results, known, cohort)
     details = pd.DataFrame(
@@ -58,7 +58,7 @@ def tabulate(
     )
     cases = pd.DataFrame(
         [
-            {"case": case, **known.get(case, {}), "cohort": cohort[case], **measured}
+            {"case": case, **known.get(case, {}), "cohort": cohort[case], **_by_column(measured)}
             for case, measured in facts.items()
         ]
     )
@@ -100,7 +100,7 @@ def score_table(
 
 def case_cohorts(
     protocol: Protocol,
-    facts: Mapping[str, Mapping[str, float]],
+    facts: Mapping[str, Sequence[Fact]],
     known: Mapping[str, Mapping[str, str]],
 ) -> dict[str, str]:
     """The cohorts of each case, with semicolons: by its facts, then by the groups known of it."""
@@ -140,11 +140,19 @@ def _problems(results: list[Result]) -> list[str]:
     )
 
 
-def _cohorts(protocol: Protocol, facts: Mapping[str, float]) -> list[str]:
+def _by_column(facts: Sequence[Fact]) -> dict[str, float]:
+    """The facts of a case by their columns in `cases.csv`."""
+    from segjury.results.facts import fact_column
+
+    return {fact_column(f.label, f.quantity, f.first, f.second): f.value for f in facts}
+
+
+def _cohorts(protocol: Protocol, facts: Sequence[Fact]) -> list[str]:
+    measured = _by_column(facts)
     return [
         c.name
         for c in protocol.cohorts
-        if rounded(np.array(facts.get(c.measure, math.inf))) <= c.at_most
+        if rounded(np.array(measured.get(c.measure, math.inf))) <= c.at_most
     ]
 
 

@@ -1,0 +1,65 @@
+"""Facts of a case, whatever the method: volumes, and how far the raters agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from segjury.arrays import flat
+from segjury.benchmark.case import ReferenceCase
+from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
+from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
+from segjury.protocols.protocol import WHOLE
+from segjury.scoring.records import Fact
+
+CONSENSUS = "consensus"
+
+
+def case_facts(reference: ReferenceCase) -> tuple[Fact, ...]:
+    """The facts of a case; a label that is the only one is called `all`."""
+    labels, several = reference.labels.items(), reference.patterns.n_raters > 1
+    facts = [Fact(WHOLE, "mean_pairwise_dsc", "", "", _mean_dsc(reference))] if several else []
+    for name, label in labels:
+        facts += _label_facts(reference, name if len(labels) > 1 else WHOLE, label)
+    return tuple(facts)
+
+
+def _mean_dsc(reference: ReferenceCase) -> float:
+    """Mean Dice over the pairs of raters, and over the labels."""
+    patterns, labels = reference.patterns, reference.labels.values()
+    pairs = [mean_pairwise_dsc(patterns.counts, patterns.marked(label)) for label in labels]
+    return float(np.mean(pairs))
+
+
+def _label_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fact]:
+    patterns = reference.patterns
+    size = reference.consensus.size(label) * reference.grid.voxel_volume_mm3 / 1000
+    yield Fact(name, "volume_cm3", CONSENSUS, "", size)
+    if patterns.n_raters < 2:
+        return
+    for k, volume in enumerate(reference.volumes_cm3(label), 1):
+        yield Fact(name, "volume_cm3", str(k), "", float(volume))
+    counts, marked = patterns.counts, patterns.marked(label)
+    said = marked.astype(np.int64)
+    yield Fact(name, "fleiss_kappa", "", "", fleiss_kappa(said, counts))
+    yield Fact(name, "krippendorff_alpha", "", "", krippendorff_alpha(said, counts))
+    dsc = pairwise_dsc(counts, marked)
+    for i, j in combinations(range(len(dsc)), 2):
+        yield Fact(name, "dsc", str(i + 1), str(j + 1), float(dsc[i, j]))
+    for k, value in enumerate(_consensus_dsc(reference, label), 1):
+        yield Fact(name, "dsc", str(k), CONSENSUS, value)
+
+
+def _consensus_dsc(reference: ReferenceCase, label: int) -> list[float]:
+    """Dice of each rater with the consensus of a label; two empty masks give 1."""
+    patterns, consensus = reference.patterns, reference.consensus
+    if consensus.patterns is patterns:
+        inside = np.where(consensus.holds[:, label - 1], patterns.counts, 0)
+    else:  # from a file: look up what the raters say in it
+        codes = flat(patterns.codes)[consensus.voxels(label)]
+        inside = np.bincount(codes, minlength=patterns.n_codes)
+    marked, size = patterns.marked(label), consensus.size(label)
+    pairs = zip(patterns.counts @ marked, inside @ marked, strict=True)
+    return [dsc_from_sizes(size, int(rater), int(common)) for rater, common in pairs]
