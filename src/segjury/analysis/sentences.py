@@ -30,7 +30,7 @@ def summary(analysis: Analysis) -> list[str]:
 def _sentences(analysis: Analysis) -> Iterator[str]:
     yield _lead(analysis)
     if len(analysis.panel.methods) > 1:
-        yield from on_sureness(analysis)
+        yield from on_certainty(analysis)
         yield from on_choices(analysis)
         yield from on_tests(analysis)
     yield from on_hard_cases(analysis)
@@ -41,7 +41,7 @@ def _short(analysis: Analysis) -> Iterator[str]:
     """The order in a part of the cases, how sure it is, and what the tests find."""
     yield _lead(analysis)
     if len(analysis.panel.methods) > 1:
-        yield from on_sureness(analysis)
+        yield from on_certainty(analysis)
         yield from on_tests(analysis)
 
 
@@ -58,7 +58,7 @@ def _lead(analysis: Analysis) -> str:
     return f"{first[0]} is first: {rank}, before {second} at {board.mean_rank[second]:.2f}."
 
 
-def on_sureness(analysis: Analysis) -> Iterator[str]:
+def on_certainty(analysis: Analysis) -> Iterator[str]:
     """How sure the order is, by resamples of cases and raters."""
     methods, ranks = analysis.panel.methods, analysis.stability.overall
     cases = len(analysis.panel.cases)

@@ -11,7 +11,7 @@ from segjury.analysis import RankedTable, split
 from segjury.analysis.columns import Column
 from segjury.analysis.leaderboards import placing
 from segjury.analysis.ranking import Rules, cohorts, notes
-from segjury.analysis.sentences import on_choices, on_hard_cases, on_raters, on_sureness, on_tests
+from segjury.analysis.sentences import on_certainty, on_choices, on_hard_cases, on_raters, on_tests
 from segjury.analysis.study import Study
 from segjury.errors import InputError
 from segjury.protocols.ranking import in_words
@@ -59,10 +59,10 @@ class Content:
 def content(study: Study) -> Content:
     """Rank the methods in every reading and part of the cases, and put it in words."""
     scores, analysis = study.scores, study.analysis
-    found = list(_placings(study))
-    whole = [each for each in found if each.part is None]
+    tables = list(_ranked_tables(study))
+    whole = [each for each in tables if each.part is None]
     main = whole[0]
-    parts = [each for each in found if each.part and each.board.reading == study.reading]
+    parts = [each for each in tables if each.part and each.board.reading == study.reading]
     cases = 0 if _one_value(scores) else main.cases
     return Content(
         reading=study.reading,
@@ -78,12 +78,12 @@ def content(study: Study) -> Content:
                     {_name(part): (part.board, part.cases) for part in parts},
                     cases,
                 ),
-                *(on_sureness(analysis) if len(study.methods) > 1 and cases else ()),
+                *(on_certainty(analysis) if len(study.methods) > 1 and cases else ()),
                 *map(_sentence, notes(scores, study.reading)),
                 *map(_sentence, analysis.notes),
             )
         ),
-        boards=tuple(_board(study, each, main, cases) for each in found),
+        boards=tuple(_board(study, each, main, cases) for each in tables),
         readings=tuple(each.board.reading for each in whole),
         parts=(ALL_CASES, *dict.fromkeys(map(_name, parts))),
         comparison=comparison([each.board for each in whole]) if len(whole) > 1 else (),
@@ -96,7 +96,7 @@ def content(study: Study) -> Content:
     )
 
 
-def _placings(study: Study) -> Iterator[RankedTable]:
+def _ranked_tables(study: Study) -> Iterator[RankedTable]:
     """Leaderboards of all cases and of each part of them, under every reading."""
     scores, rules = study.scores, study.rules
     parts = list(_parts(scores))
@@ -170,14 +170,14 @@ def _remarks(rules: Rules, reading: str) -> str:
 def _said(study: Study) -> dict[str, tuple[str, ...]]:
     """Sentences on the tests, on what the order depends on, on hard cases and on the raters."""
     analysis, several = study.analysis, len(study.methods) > 1
-    found = {
+    sections = {
         "tests": on_tests(analysis) if several else (),
         "choices": on_choices(analysis) if several else (),
         "cases": on_hard_cases(analysis),
         "raters": on_raters(analysis),
         "ceiling": on_ceiling(study),
     }
-    return {name: tuple(map(plain, sentences)) for name, sentences in found.items()}
+    return {name: tuple(map(plain, sentences)) for name, sentences in sections.items()}
 
 
 def _sentence(note: str) -> str:
@@ -190,12 +190,12 @@ def _one_value(scores: pd.DataFrame) -> bool:
     return set(scores[scores["value"].notna()]["case"].astype(str)) == {"all"}
 
 
-def facts(found: Content) -> str:
+def facts(about: Content) -> str:
     """What the report is about, in a line."""
-    parts = [plural(len(found.methods), "method")]
-    parts += [plural(found.cases, "case")] if found.cases else []
-    parts += [plural(len(found.ranked), "ranked score")]
-    parts += [f"{plain(found.reading)} reading"] if found.reading != "given" else []
+    parts = [plural(len(about.methods), "method")]
+    parts += [plural(about.cases, "case")] if about.cases else []
+    parts += [plural(len(about.ranked), "ranked score")]
+    parts += [f"{plain(about.reading)} reading"] if about.reading != "given" else []
     return " · ".join(parts)
 
 

@@ -93,12 +93,12 @@ def draw_all(
         if jobs == 1:
             wait(waiting)  # two threads of one process must not draw at once
         each = zip(tasks, _drawn(study, tasks, tuple(formats), jobs), strict=True)
-        for done, ((name, _), found) in enumerate(each, 1):
+        for done, ((name, _), drawn) in enumerate(each, 1):
             progress(done, len(tasks))
-            if isinstance(found, DrawnFigure):
-                figures[name].append(found)
+            if isinstance(drawn, DrawnFigure):
+                figures[name].append(drawn)
             else:
-                problems.append(found)
+                problems.append(drawn)
         shown = [future.result() for future in waiting]
     groups = [
         FigureGroup(kind.name, kind.title, kind.help, kind.section, tuple(figures[kind.name]))
@@ -162,8 +162,8 @@ def _drawn(
     ]
     waiting: dict[int, list[DrawnFigure | str]] = {}
     following = 0
-    for chunk, found in runtime.run(_draw_chunk, chunks, jobs=jobs):
-        waiting[chunk.at] = found
+    for chunk, figures in runtime.run(_draw_chunk, chunks, jobs=jobs):
+        waiting[chunk.at] = figures
         while following in waiting:
             yield from waiting[following]
             following += size

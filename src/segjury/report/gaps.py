@@ -42,15 +42,15 @@ def gaps(scores: pd.DataFrame) -> list[Gap]:
     everyone = set(scores["method"])
     alike = ["method", "case", "status", "detail", "metric", "structure"]
     rows["readings"] = rows.groupby(alike)["reading"].transform(", ".join)
-    found = []
+    entries = []
     for (case, status, detail, _), group in rows.groupby(["case", "status", "detail", "readings"]):
         parts = list(group.groupby("method", sort=True))
         if len(everyone) > 1 and len(parts) == len(everyone) and _same_scores(parts):
             parts = [(EVERYONE, group)]
-        found += [
+        entries += [
             _gap(part, str(name), str(case), str(status), str(detail)) for name, part in parts
         ]
-    return sorted(found, key=lambda gap: (_ORDER.get(gap.status, 9), gap.method, gap.case))
+    return sorted(entries, key=lambda gap: (_ORDER.get(gap.status, 9), gap.method, gap.case))
 
 
 def _without_score(scores: pd.DataFrame) -> pd.DataFrame:

@@ -31,17 +31,17 @@ def markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    found = report.content
-    yield from (f"# {markdown_escaped(report.title)}", "", markdown_escaped(facts(found)), "")
-    yield from _list(found.summary)
+    content = report.content
+    yield from (f"# {markdown_escaped(report.title)}", "", markdown_escaped(facts(content)), "")
+    yield from _list(content.summary)
     yield from ("## Leaderboard", "")
-    for board in found.boards:
+    for board in content.boards:
         yield from _board(board)
     for section, title in SECTIONS.items():
         yield from _section(report, section, title)
-    if found.breakdowns:
+    if content.breakdowns:
         yield from ("## By structure", "")
-        for breakdown in found.breakdowns:
+        for breakdown in content.breakdowns:
             yield from _breakdown(breakdown)
     yield from _gaps(report)
     yield from _methods(report)

@@ -68,7 +68,7 @@ def methods_section(
     study: Study, protocol: ProtocolSummary, origin: Provenance, *, version: str, table_hash: str
 ) -> tuple[Paragraph, ...]:
     """What was done, part by part, from the settings that were used."""
-    found = {
+    sections = {
         "Scoring": _scoring(study, protocol, origin, version, table_hash),
         "Readings": _readings(study),
         "Cases that cannot be scored": _policy(protocol),
@@ -77,7 +77,7 @@ def methods_section(
         "Tests": _tests(study),
         "Hard cases and failures": _cases(study),
     }
-    made = (Paragraph(title, tuple(map(plain, said))) for title, said in found.items())
+    made = (Paragraph(title, tuple(map(plain, said))) for title, said in sections.items())
     return tuple(paragraph for paragraph in made if paragraph.sentences)
 
 

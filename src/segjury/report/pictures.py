@@ -106,7 +106,7 @@ def case_images(
 
     A method whose prediction is missing or cannot be used is left out; its rows say why.
     """
-    found = load_reference(protocol, reference / case)
+    loaded = load_reference(protocol, reference / case)
     masks: dict[str, LabelMap] = {}
     files_of: dict[str, PredictionFiles] = {}
     for method in methods:
@@ -115,25 +115,25 @@ def case_images(
                 protocol, predictions / method, case, follow_links=follow_links
             )
             files_of[method] = paths
-            masks[method] = _predicted(protocol, paths.mask, found.grid)
-    box = _region(found, masks.values())
-    placed = {method: _placed(mask, box, found.label_names) for method, mask in masks.items()}
+            masks[method] = _predicted(protocol, paths.mask, loaded.grid)
+    box = _region(loaded, masks.values())
+    placed = {method: _placed(mask, box, loaded.label_names) for method, mask in masks.items()}
     images = CaseImages(
         case=case,
-        labels=found.label_names,
-        raters=_raters(found, box),
-        consensus=_consensus(found, box),
+        labels=loaded.label_names,
+        raters=_raters(loaded, box),
+        consensus=_consensus(loaded, box),
         predictions={method: labels for method, (labels, _) in placed.items()},
         outside={method: outside for method, (_, outside) in placed.items()},
-        structures=_structures(found, box),
-        image=_image(protocol, reference / case, found.grid, box),
+        structures=_structures(loaded, box),
+        image=_image(protocol, reference / case, loaded.grid, box),
         thresholds=_thresholds(protocol),
-        spacing_mm=found.grid.spacing_mm,
-        direction=found.grid.direction,
+        spacing_mm=loaded.grid.spacing_mm,
+        direction=loaded.grid.direction,
         corner=(box[0].start, box[1].start, box[2].start),
         everyone=tuple(everyone or methods),
     )
-    return _with_maps(images, protocol, files_of, found.grid, box)
+    return _with_maps(images, protocol, files_of, loaded.grid, box)
 
 
 def _with_maps(
@@ -189,19 +189,19 @@ def _image(protocol: Protocol, folder: Path, grid: Grid, box: Box) -> NDArray[An
 # ---- the reference in the box --------------------------------------------------------------
 
 
-def _region(found: ReferenceCase, masks: Iterable[LabelMap]) -> Box:
+def _region(loaded: ReferenceCase, masks: Iterable[LabelMap]) -> Box:
     """The part of the image around the reference; if it is empty, around the predictions."""
-    shape = found.grid.shape
-    drawn = [found.consensus.voxels(number) for number in found.labels.values()]
-    around = [bounding_box(voxels, shape) for voxels in (found.patterns.voxels, *drawn)]
+    shape = loaded.grid.shape
+    drawn = [loaded.consensus.voxels(number) for number in loaded.labels.values()]
+    around = [bounding_box(voxels, shape) for voxels in (loaded.patterns.voxels, *drawn)]
     if not any(around):
         around = [bounding_box(mask.voxels, shape) for mask in masks]
     boxes = [box for box in around if box]
-    boxes += [structure.box for structure in found.structures.values() if structure]
+    boxes += [structure.box for structure in loaded.structures.values() if structure]
     if not boxes:
         return slice(0, shape[0]), slice(0, shape[1]), slice(0, shape[2])
     sides = []
-    for axis, (size, spacing) in enumerate(zip(shape, found.grid.spacing_mm, strict=True)):
+    for axis, (size, spacing) in enumerate(zip(shape, loaded.grid.spacing_mm, strict=True)):
         margin = int(np.ceil(MARGIN_MM / spacing))
         first = min(box[axis].start for box in boxes) - margin
         last = max(box[axis].stop for box in boxes) + margin
@@ -209,8 +209,8 @@ def _region(found: ReferenceCase, masks: Iterable[LabelMap]) -> Box:
     return sides[0], sides[1], sides[2]
 
 
-def _raters(found: ReferenceCase, box: Box) -> dict[str, Labels]:
-    patterns = found.patterns
+def _raters(loaded: ReferenceCase, box: Box) -> dict[str, Labels]:
+    patterns = loaded.patterns
     codes, labels = patterns.codes[box], patterns.labels.astype(np.uint8)
     names = [f"Rater {k + 1}" for k in range(patterns.n_raters)]
     if len(names) == 1:
@@ -218,10 +218,10 @@ def _raters(found: ReferenceCase, box: Box) -> dict[str, Labels]:
     return {name: labels[:, k][codes] for k, name in enumerate(names)}
 
 
-def _consensus(found: ReferenceCase, box: Box) -> Labels:
+def _consensus(loaded: ReferenceCase, box: Box) -> Labels:
     consensus = _empty(box)
-    for number in found.labels.values():
-        _mark(consensus, found.consensus.voxels(number), number, found.grid, box)
+    for number in loaded.labels.values():
+        _mark(consensus, loaded.consensus.voxels(number), number, loaded.grid, box)
     return consensus
 
 
@@ -236,9 +236,9 @@ def _placed(mask: LabelMap, box: Box, names: Sequence[str]) -> tuple[Labels, dic
     return placed, {name: int(count) for name, count in zip(names, outside, strict=True)}
 
 
-def _structures(found: ReferenceCase, box: Box) -> dict[str, Bools]:
+def _structures(loaded: ReferenceCase, box: Box) -> dict[str, Bools]:
     structures = {}
-    for name, structure in found.structures.items():
+    for name, structure in loaded.structures.items():
         mask = _empty(box).astype(bool)
         if structure:
             inside = (

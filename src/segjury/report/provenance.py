@@ -95,15 +95,15 @@ def definitions(
     ranked: Iterable[Column], unranked: Iterable[Column], scores: pd.DataFrame
 ) -> tuple[Definition, ...]:
     """Each metric of the report once, the ranked ones first."""
-    found: dict[str, Definition] = {}
+    known: dict[str, Definition] = {}
     values = scores.groupby("metric")["value"]
     lowest, highest = values.min(), values.max()
     for counts, shown in ((True, ranked), (False, unranked)):
         for column in shown:
             name = column.metric
             limits = float(lowest[name]), float(highest[name])
-            found.setdefault(name, _definition(column, counts, *limits))
-    return tuple(found.values())
+            known.setdefault(name, _definition(column, counts, *limits))
+    return tuple(known.values())
 
 
 def _definition(column: Column, ranked: bool, low: float, high: float) -> Definition:
@@ -137,8 +137,8 @@ def _source(item: object) -> Source:
         words = [_text(value) for key, value in item.items() if key != "url"]
         return _linked(", ".join(word for word in words if word), _text(item.get("url")))
     text = _text(item)
-    found = _LINK.search(text)
-    return _linked(text, found.group() if found else "")
+    link = _LINK.search(text)
+    return _linked(text, link.group() if link else "")
 
 
 def _linked(text: str, address: str) -> Source:

@@ -44,18 +44,18 @@ def make_report(
     """
     study = study_of(scores)
     rules, origin = protocol(run or {}), provenance_of(run or {})
-    found = content(study)
+    said = content(study)
     name = plain(title or rules.title or rules.name or "Segmentation benchmark")
     used = origin.version or _version()
     return Report(
         title=name,
-        content=found,
+        content=said,
         drawn=draw_all(
             study, kinds=kinds, pictures=pictures, formats=formats, jobs=jobs, progress=progress
         ),
         protocol=rules,
         provenance=origin,
-        definitions=definitions(found.ranked, found.unranked, study.scores),
+        definitions=definitions(said.ranked, said.unranked, study.scores),
         methods=methods_section(study, rules, origin, version=used, table_hash=table_hash),
         citation=citation(name, origin, version=used, table_hash=table_hash),
         version=used,

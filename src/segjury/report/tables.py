@@ -80,7 +80,7 @@ class Board:
 
 def board(
     scores: pd.DataFrame,
-    placing: RankedTable,
+    ranked: RankedTable,
     *,
     caption: str,
     part: str,
@@ -89,12 +89,12 @@ def board(
     compared_with: str = "",
 ) -> Board:
     """A leaderboard to print; what differs from `against` is marked."""
-    results = placing.board
+    results = ranked.board
     shown = columns(scores, [str(key) for key in results.ranks.columns], directions)
     groups = tuple(
         (run[0], len(run)) for run in (list(r) for _, r in groupby(shown, lambda c: c.metric))
     )
-    sure = certainty(placing)
+    sure = certainty(ranked)
     return Board(
         caption=caption,
         reading=results.reading,
@@ -235,13 +235,13 @@ def _breakdown(
     """The values of a metric, each structure over the cases that all methods have."""
     about = column(part, metric, metric, "all", directions)
     scored = part.dropna(subset="value")
-    found = {
+    by_structure = {
         structure: own.pivot(index="case", columns="method", values="value")
         .dropna()
         .agg(over_cases(aggregate))
         for structure, own in scored.groupby("structure", sort=False)
     }
-    values = pd.DataFrame(found).T.reindex(part["structure"].unique(), columns=list(methods))
+    values = pd.DataFrame(by_structure).T.reindex(part["structure"].unique(), columns=list(methods))
     best = values.max(axis=1) if about.direction == "higher" else values.min(axis=1)
     first = about.direction != ""  # where nobody said what is better, nothing is best
     rows = tuple(

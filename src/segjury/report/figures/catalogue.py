@@ -18,7 +18,7 @@ from segjury.report.figures.scores import (
 )
 from segjury.report.figures.tests import cd, pvalues, significance
 
-_FAMILIES = (
+_MODULES = (
     ranks,
     blob,
     tau,
@@ -44,4 +44,4 @@ _FAMILIES = (
     volumes,
     invasion,
 )
-KINDS: dict[str, Kind] = {kind.name: kind for family in _FAMILIES for kind in family.KINDS}
+KINDS: dict[str, Kind] = {kind.name: kind for module in _MODULES for kind in module.KINDS}

@@ -44,9 +44,9 @@ def figure_bytes(figure: Figure, file_format: Format) -> bytes:
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # names in any script
         figure.set_dpi(VECTOR_DPI if file_format != "png" else PNG_DPI)
-        found = _WRITERS[file_format](figure)
+        data = _WRITERS[file_format](figure)
     figure.set_dpi(before)
-    return found
+    return data
 
 
 def _svg(figure: Figure) -> bytes:

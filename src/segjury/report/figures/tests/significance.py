@@ -114,8 +114,8 @@ def significance_alt(study: Study, score: str) -> str:
 
 
 def _test(tests: ScoreTests) -> str:
-    family = plural(len(tests.wilcoxon), "pair")
-    return f"Wilcoxon, {tests.cases} cases, Holm over {family}, p < {tests.alpha:g}"
+    pairs = plural(len(tests.wilcoxon), "pair")
+    return f"Wilcoxon, {tests.cases} cases, Holm over {pairs}, p < {tests.alpha:g}"
 
 
 def _note(tests: ScoreTests) -> str:
