@@ -49,10 +49,24 @@ def fuse(
     ties: Ties = "background",
     alpha: float = 1.5,
 ) -> Fusion:
-    """The consensus of masks.
+    """Make one mask of several.
 
-    `ties` settles labels that are equally good. In a union, background is no answer: the lower
-    label takes its place.
+    Parameters
+    ----------
+    raters : Raters
+        Masks of one image, from `read_raters`.
+    method : {"staple", "majority", "mean", "simple", "intersection", "union"}
+        How to decide; `mean` gives maps instead of labels.
+    ties : {"background", "lower", "first"}
+        Which of several labels that are equally good. In a union, background is no answer: the
+        lower label takes its place.
+    alpha : float
+        Of `simple`: how many SDs below the mean a rater is dropped.
+
+    Returns
+    -------
+    Fusion
+        Labels or maps per pattern, and how well each rater agrees with them.
     """
     patterns = raters.patterns
     votes = consensus.votes(patterns)
@@ -79,10 +93,10 @@ def _against(patterns: SeenPatterns, labels: Ints) -> Performance:
 
 
 def _binary_staple(patterns: SeenPatterns) -> Fusion:
-    found = consensus.staple(patterns)
-    labels = found.foreground.astype(np.int64)
-    undefined = bool(np.isnan(found.probability[patterns.counts > 0]).any())
-    inside = np.nan_to_num(found.probability)
+    estimate = consensus.staple(patterns)
+    labels = estimate.foreground.astype(np.int64)
+    undefined = bool(np.isnan(estimate.probability[patterns.counts > 0]).any())
+    inside = np.nan_to_num(estimate.probability)
     with_mask = _against(patterns, labels)
     return Fusion(
         "staple",
@@ -90,41 +104,41 @@ def _binary_staple(patterns: SeenPatterns) -> Fusion:
         np.column_stack([1 - inside, inside]),
         replace(
             with_mask,
-            sensitivity=np.column_stack([found.specificity, found.sensitivity]),
-            specificity=np.column_stack([found.sensitivity, found.specificity]),
+            sensitivity=np.column_stack([estimate.specificity, estimate.sensitivity]),
+            specificity=np.column_stack([estimate.sensitivity, estimate.specificity]),
         ),
-        facts={"iterations": found.iterations},
+        facts={"iterations": estimate.iterations},
         warnings=(UNDEFINED,) if undefined else (),
     )
 
 
 def _staple(patterns: SeenPatterns, ties: Ties) -> Fusion:
-    found = consensus.multilabel_staple(patterns)
-    labels = break_ties(patterns, found.leading, ties=ties)
-    estimated = performance(patterns, found.probability)
+    estimate = consensus.multilabel_staple(patterns)
+    labels = break_ties(patterns, estimate.leading, ties=ties)
+    quality = performance(patterns, estimate.probability)
     return Fusion(
         "staple",
         labels,
-        found.probability,
-        replace(estimated, dice=_against(patterns, labels).dice),
+        estimate.probability,
+        replace(quality, dice=_against(patterns, labels).dice),
         facts={
-            "iterations": found.iterations,
-            "prior": found.prior.tolist(),
-            "confusion": found.confusion.tolist(),
+            "iterations": estimate.iterations,
+            "prior": estimate.prior.tolist(),
+            "confusion": estimate.confusion.tolist(),
         },
     )
 
 
 def _simple(patterns: SeenPatterns, alpha: float, ties: Ties) -> Fusion:
-    found = consensus.simple(patterns, alpha=alpha, ties=ties)
+    selection = consensus.simple(patterns, alpha=alpha, ties=ties)
     return Fusion(
         "simple",
-        found.labels,
+        selection.labels,
         None,
-        _against(patterns, found.labels),
-        weights=found.weights,
-        dropped_in=found.dropped_in,
-        facts={"iterations": found.iterations, "alpha": alpha},
+        _against(patterns, selection.labels),
+        weights=selection.weights,
+        dropped_in=selection.dropped_in,
+        facts={"iterations": selection.iterations, "alpha": alpha},
     )
 
 
@@ -169,20 +183,20 @@ def volumes_mm3(raters: Raters, fusion: Fusion) -> dict[int, float]:
     if fusion.labels is not None:
         share = one_label_each(fusion.labels, raters.patterns.n_labels)
     voxels = np.asarray(raters.patterns.counts @ np.asarray(share))
-    found = (voxels * raters.grid.voxel_volume_mm3).tolist()
-    return dict(zip(raters.values.tolist()[1:], found[1:], strict=True))
+    volumes = (voxels * raters.grid.voxel_volume_mm3).tolist()
+    return dict(zip(raters.values.tolist()[1:], volumes[1:], strict=True))
 
 
 def rows(raters: Raters, fusion: Fusion) -> list[dict[str, Any]]:
     """A row per mask and label: its volume, and how well it agrees with the consensus."""
-    found = fusion.performance
+    agreement = fusion.performance
     table = []
     for k, name in enumerate(raters.names):
         for number, value in enumerate(raters.values.tolist()[1:], start=1):
             row: dict[str, Any] = {"mask": name, "label": value}
-            row["volume_mm3"] = found.voxels[k, number] * raters.grid.voxel_volume_mm3
+            row["volume_mm3"] = agreement.voxels[k, number] * raters.grid.voxel_volume_mm3
             for quantity in ("dice", "sensitivity", "specificity"):
-                row[quantity] = float(getattr(found, quantity)[k, number])
+                row[quantity] = float(getattr(agreement, quantity)[k, number])
             if fusion.weights is not None and fusion.dropped_in is not None:
                 row["weight"] = float(fusion.weights[k])
                 row["dropped_in"] = int(fusion.dropped_in[k])

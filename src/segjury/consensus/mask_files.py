@@ -37,7 +37,7 @@ class Raters:
         """How many voxels each mask (rows) has of each label (columns)."""
         counts, n_labels = self.patterns.counts, self.patterns.n_labels
         return np.stack(
-            [np.bincount(given, counts, n_labels) for given in self.patterns.labels.T]
+            [np.bincount(labels, counts, n_labels) for labels in self.patterns.labels.T]
         ).astype(np.int64)
 
     def image(self, per_pattern: NDArray[Any]) -> Volume:
@@ -77,8 +77,8 @@ def read_raters(
     names = short_names(paths)
     places = [path.resolve() for path in paths]
     warnings += [f"{n} is given twice" for k, n in enumerate(names) if places[k] in places[:k]]
-    found = _numbered(number_patterns(marks(), math.prod(grid.shape)), label)
-    raters = Raters(names, grid, *found)
+    numbered = _numbered(number_patterns(marks(), math.prod(grid.shape)), label)
+    raters = Raters(names, grid, *numbered)
     return replace(raters, warnings=(*warnings, *_absences(raters)))
 
 
@@ -125,11 +125,11 @@ def _absences(raters: Raters) -> list[str]:
     """What some masks lack that others have."""
     if not raters.voxels[:, 1:].any():
         return ["no mask marks anything"]
-    found = []
+    warnings = []
     for name, voxels in zip(raters.names, raters.voxels[:, 1:], strict=True):
         absent = ", ".join(map(str, raters.values[1:][voxels == 0]))
         if not voxels.any():
-            found.append(f"{name} marks nothing")
+            warnings.append(f"{name} marks nothing")
         elif absent:
-            found.append(f"{name} has no label {absent}")
-    return found
+            warnings.append(f"{name} has no label {absent}")
+    return warnings

@@ -85,7 +85,21 @@ class RaterPatterns:
 
 
 def pack(masks: ArrayLike, *, n_labels: int = 2) -> RaterPatterns:
-    """Pack the raters' label maps (labels 0 to `n_labels` - 1) into one array of patterns."""
+    """Pack the label maps of several raters into one array of patterns.
+
+    Parameters
+    ----------
+    masks : array_like
+        One label map per rater on the first axis.
+    n_labels : int
+        Labels are 0 to `n_labels` - 1; 2 for masks of one structure.
+
+    Returns
+    -------
+    RaterPatterns
+        What all functions of `segjury.consensus` take; `image(...)` turns what they return, a
+        value per pattern, into an image.
+    """
     arrays = [np.asarray(mask) for mask in np.asarray(masks)]
     if not arrays:
         raise ValueError("no rater was given")
@@ -159,7 +173,7 @@ def number_patterns(raters: Iterable[Iterable[Piece]], n_voxels: int) -> SeenPat
     patterns = np.zeros((1, 0), np.int64)
     for marks in raters:
         numbers: dict[int, int] = {}  # of new patterns, by the pattern so far and the label
-        codes = _told_apart(codes, marks, numbers, len(patterns))
+        codes = _add_rater(codes, marks, numbers, len(patterns))
         patterns = _with_rater(patterns, list(numbers))
     counts = np.zeros(len(patterns), np.int64)
     counts[0] = n_voxels
@@ -169,7 +183,7 @@ def number_patterns(raters: Iterable[Iterable[Piece]], n_voxels: int) -> SeenPat
     return SeenPatterns(patterns, counts, int(patterns.max(initial=0)) + 1, codes)
 
 
-def _told_apart(
+def _add_rater(
     codes: NDArray[Any], marks: Iterable[Piece], numbers: dict[int, int], known: int
 ) -> NDArray[Any]:
     """The codes after one more rater; `numbers` learns the new ones, which follow the known."""
@@ -177,10 +191,10 @@ def _told_apart(
         keys = codes[where].astype(np.uint64) << LABEL_BITS | labels.astype(np.uint64)
         runs = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: keys.size])
         different, of_run = np.unique(keys[runs], return_inverse=True)
-        found = [_number(key, numbers, known) for key in different.tolist()]
-        codes = _holding(codes, known + len(numbers) - 1)
+        pattern_of_key = [_number(key, numbers, known) for key in different.tolist()]
+        codes = _widened(codes, known + len(numbers) - 1)
         lengths = np.diff(runs, append=keys.size)
-        codes[where] = np.repeat(np.array(found, codes.dtype)[of_run], lengths)
+        codes[where] = np.repeat(np.array(pattern_of_key, codes.dtype)[of_run], lengths)
     return codes
 
 
@@ -190,7 +204,7 @@ def _number(key: int, numbers: dict[int, int], known: int) -> int:
     return numbers.setdefault(key, known + len(numbers)) if label else before
 
 
-def _holding(codes: NDArray[Any], most: int) -> NDArray[Any]:
+def _widened(codes: NDArray[Any], most: int) -> NDArray[Any]:
     """The codes in a type that can hold numbers up to `most`; zeros cost no memory."""
     dtype = np.min_scalar_type(most)
     if dtype.itemsize <= codes.dtype.itemsize:

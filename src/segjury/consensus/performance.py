@@ -33,9 +33,9 @@ def performance(patterns: Patterns, share: Floats) -> Performance:
     weighted = counts[:, None] * share
     every = np.arange(len(counts))
     voxels, inside = np.zeros((2, patterns.n_raters, patterns.n_labels))
-    for rater, given in enumerate(patterns.labels.T):
-        voxels[rater] = np.bincount(given, counts, patterns.n_labels)
-        inside[rater] = np.bincount(given, weighted[every, given], patterns.n_labels)
+    for rater, labels in enumerate(patterns.labels.T):
+        voxels[rater] = np.bincount(labels, counts, patterns.n_labels)
+        inside[rater] = np.bincount(labels, weighted[every, labels], patterns.n_labels)
     truth = weighted.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Performance(

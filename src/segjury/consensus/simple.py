@@ -39,6 +39,22 @@ def simple(
     with `f_k < mean(f) - alpha SD(f)` over those still kept (SD of the population), the worst
     first and never below three, and votes again with weights `f_k`. It ends when nobody was
     dropped and the estimate stays the same. Where all weights are 0, everyone counts the same.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        The raters' label maps, packed by `pack`.
+    alpha : float
+        How many SDs below the mean a rater is dropped.
+    ties : {"background", "lower", "first"}
+        The label of a tied vote: none, the lowest, or that of the first rater.
+    max_iterations : int
+        After which to stop, whatever changes.
+
+    Returns
+    -------
+    Simple
+        The label per pattern, the raters' weights, and who was dropped when.
     """
     kept = np.ones(patterns.n_raters, bool)
     dropped_in = np.zeros(patterns.n_raters, np.int64)
@@ -63,9 +79,9 @@ def simple(
 def _mean_dice(patterns: Patterns, estimate: NDArray[np.int64]) -> Floats:
     """Mean Dice of each rater with the estimate over the labels that either has."""
     dice = performance(patterns, one_label_each(estimate, patterns.n_labels)).dice[:, 1:]
-    found = ~np.isnan(dice)
-    total = np.where(found, dice, 0).sum(axis=1)
-    return np.where(found.any(axis=1), total / np.maximum(found.sum(axis=1), 1), 1.0)
+    defined = ~np.isnan(dice)
+    total = np.where(defined, dice, 0).sum(axis=1)
+    return np.where(defined.any(axis=1), total / np.maximum(defined.sum(axis=1), 1), 1.0)
 
 
 def _to_drop(dice: Floats, kept: NDArray[np.bool_], alpha: float) -> NDArray[np.intp]:

@@ -40,6 +40,20 @@ def staple(patterns: Patterns, *, label: int = 1, max_iterations: int = 2**31) -
     are the raters' mean. EM alternates sensitivity `p_k = sum_{a_k=1} W / sum W` and specificity
     `q_k = sum_{a_k=0} (1-W) / sum (1-W)` with `W = g A / (g A + (1-g) B)`. Where ITK divides 0 by
     0 (nobody or everybody marks every voxel) the probability is NaN and the mask empty, as ITK's.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        The raters' masks, packed by `pack`.
+    label : int
+        The label that is foreground; all others are background.
+    max_iterations : int
+        After which to stop, converged or not.
+
+    Returns
+    -------
+    Staple
+        Foreground and its probability per pattern, sensitivity and specificity per rater.
     """
     seen = patterns.counts > 0
     counts = patterns.counts[seen].astype(float)
@@ -104,20 +118,34 @@ def multilabel_staple(
     As in ITK: first matrices from the majority vote, prior from all raters' label frequencies. A
     tied vote counts half for each of two labels; ITK there writes past a matrix row, so only
     untied votes compare with it. A column of a matrix is 0 where no voxel has that label.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        The raters' label maps, packed by `pack`.
+    tolerance : float
+        Largest change of an entry of a matrix at which to stop.
+    max_iterations : int
+        After which to stop, converged or not.
+
+    Returns
+    -------
+    MultiLabelStaple
+        The likeliest label and the probability of each per pattern, a matrix per rater.
     """
     counts = patterns.counts.astype(float)
     labels, n_labels = patterns.labels, patterns.n_labels
-    given = [_given(labels[:, rater], n_labels) for rater in range(patterns.n_raters)]
-    frequency = np.sum([matrix @ counts for matrix in given], axis=0)
+    one_hot = [_one_hot(labels[:, rater], n_labels) for rater in range(patterns.n_raters)]
+    frequency = np.sum([matrix @ counts for matrix in one_hot], axis=0)
     prior = frequency / frequency.sum()
     leading = leaders(votes(patterns))
     weights = leading / leading.sum(axis=1, keepdims=True)
-    confusion = _confusion(given, counts[:, None] * weights, of="given")
+    confusion = _confusion(one_hot, counts[:, None] * weights, of="given")
     iteration = 0
     while iteration < max_iterations:
         iteration += 1
         weights = _label_weights(labels, confusion, prior)
-        updated = _confusion(given, counts[:, None] * weights, of="true")
+        updated = _confusion(one_hot, counts[:, None] * weights, of="true")
         change = float(np.abs(updated - confusion).max())
         confusion = updated
         if change < tolerance:
@@ -125,7 +153,7 @@ def multilabel_staple(
     return MultiLabelStaple(_label_weights(labels, confusion, prior), confusion, prior, iteration)
 
 
-def _given(labels: NDArray[Any], n_labels: int) -> csr_array:
+def _one_hot(labels: NDArray[Any], n_labels: int) -> csr_array:
     """Which label a rater gives in each pattern, as a matrix (labels, patterns) of 0 and 1."""
     from scipy.sparse import csr_array
 
@@ -134,10 +162,10 @@ def _given(labels: NDArray[Any], n_labels: int) -> csr_array:
 
 
 def _confusion(
-    given: Sequence[csr_array], weighted: NDArray[np.float64], *, of: Literal["given", "true"]
+    one_hot: Sequence[csr_array], weighted: NDArray[np.float64], *, of: Literal["given", "true"]
 ) -> NDArray[np.float64]:
     """Per rater the matrix (given label, true label), scaled to 1 over its rows or columns."""
-    matrices = np.stack([matrix @ weighted for matrix in given])
+    matrices = np.stack([matrix @ weighted for matrix in one_hot])
     total = matrices.sum(axis=2 if of == "given" else 1, keepdims=True)
     return _share(matrices, total)
 

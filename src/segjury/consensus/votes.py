@@ -16,7 +16,18 @@ TIED = 1e-12  # relative: sums of weights that differ by less are equal
 
 
 def majority(patterns: Patterns) -> NDArray[np.int64]:
-    """The most frequent label per pattern, or `n_labels` where two are equally frequent."""
+    """Majority vote.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        The raters' label maps, packed by `pack`.
+
+    Returns
+    -------
+    ndarray of int
+        The most frequent label per pattern, or `n_labels` where two are equally frequent.
+    """
     return winners(leaders(votes(patterns)))
 
 
@@ -61,7 +72,20 @@ def break_ties(
 
 
 def soft_mean(patterns: Patterns, *, label: int = 1) -> NDArray[np.float64]:
-    """Share of the raters that give `label`, per pattern."""
+    """Mean of the raters.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        The raters' label maps, packed by `pack`.
+    label : int
+        The label that counts as 1.
+
+    Returns
+    -------
+    ndarray of float
+        Share of the raters that give `label`, per pattern.
+    """
     mean: NDArray[np.float64] = patterns.marked(label).mean(axis=1)
     return mean
 

@@ -114,10 +114,12 @@ def tolerated_differences(
     """The differences of a file's grid that are tolerated with a warning; others are errors."""
     tolerated = []
     try:
-        found = grid_differences(grid, other, tolerance_mm=tolerance.tolerance_mm, name=reference)
+        differences = grid_differences(
+            grid, other, tolerance_mm=tolerance.tolerance_mm, name=reference
+        )
     except InputError as error:
         raise error.about(name) from None
-    for difference in found:
+    for difference in differences:
         severity, message = getattr(tolerance, difference.property), f"{name} {difference.message}"
         if severity == "error":
             fix = f"Resample it to the {reference} grid"

@@ -41,13 +41,13 @@ class SparseLabels:
         """The marks of an image; looks only at `spans`, where they are known."""
         image = flat(array)
         spans = tuple(nonzero_spans(array) if spans is None else spans)
-        found, left = [np.zeros(0, np.int64)], image.size // MANY
+        parts, left = [np.zeros(0, np.int64)], image.size // MANY
         for start, stop in spans:
-            found.append(np.flatnonzero(image[start:stop]) + start)
-            left -= found[-1].size
+            parts.append(np.flatnonzero(image[start:stop]) + start)
+            left -= parts[-1].size
             if left < 0:
                 return cls(None, image, spans)
-        voxels = np.concatenate(found)
+        voxels = np.concatenate(parts)
         return cls((voxels, image[voxels]))
 
     def pieces(self) -> Iterator[tuple[Ints, NDArray[Any]]]:

@@ -21,7 +21,20 @@ from segjury.runtime.writing import whole_file
 
 
 def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
-    """Read any known format; values as stored, header scaling applied."""
+    """Read an image of any known format.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+    expected_shape : tuple of int, optional
+        Refuse another shape before memory is taken for it.
+
+    Returns
+    -------
+    Volume
+        Values as stored, header scaling applied, and their grid.
+    """
     with _errors_about(path):
         return _read(path, expected_shape, as_stored)
 
@@ -34,7 +47,18 @@ def _read(path: Path, expected_shape: Shape | None, change: Change) -> Volume:
 
 
 def read_grid(path: Path) -> Grid:
-    """The grid of an image, without reading its voxels."""
+    """Read the grid of an image without its voxels.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+
+    Returns
+    -------
+    Grid
+        Shape, spacing, origin and direction, in LPS millimetres.
+    """
     format_ = FORMATS[suffix_of(path)]
     with _errors_about(path):
         _refuse_absent(path)
@@ -47,8 +71,20 @@ def read_mask(
 ) -> LabelMap:
     """Read a mask or label map.
 
-    Floats close to whole numbers are rounded, others refused, and so is a value that is not one
-    of `labels` (0 is always allowed).
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+    labels : collection of int
+        The labels that the mask may have, 1 to 255; 0 is always allowed, others are refused.
+        Floats close to whole numbers are rounded.
+    expected_shape : tuple of int, optional
+        Refuse another shape before memory is taken for it.
+
+    Returns
+    -------
+    LabelMap
+        The labelled voxels and their grid; `dense()` gives an array.
     """
     check_labels = Labels(labels)
     with _errors_about(path):
@@ -58,7 +94,20 @@ def read_mask(
 
 
 def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
-    """Read a probability map (float32 or float64 as stored); refuse NaN and what leaves [0, 1]."""
+    """Read a probability map; refuse NaN and what leaves [0, 1].
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+    expected_shape : tuple of int, optional
+        Refuse another shape before memory is taken for it.
+
+    Returns
+    -------
+    Volume
+        Values in float32, or float64 where they are stored so, and their grid.
+    """
     check_range = Probabilities()
     with _errors_about(path):
         volume = _read(path, expected_shape, check_range)
@@ -67,7 +116,15 @@ def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volu
 
 
 def write_volume(path: Path, volume: Volume) -> None:
-    """Write a volume in the format of the suffix; the file appears whole or not at all."""
+    """Write a volume; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+    volume : Volume
+        An array with axes x, y, z, and its grid.
+    """
     format_ = FORMATS[suffix_of(path)]
     with whole_file(path) as partial:
         format_.write(partial, volume)

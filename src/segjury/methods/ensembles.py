@@ -129,7 +129,7 @@ def write_ensemble(
     has one, the ensemble has no prediction either. Probability maps are the mean of the methods'.
     An ensemble of the same name is written anew; a method's predictions are never overwritten.
     """
-    _make_room(predictions / ensemble.name, ensemble)
+    _make_folder(predictions / ensemble.name, ensemble)
     notes = []
     for case in cases:
         try:
@@ -157,8 +157,8 @@ def write_ensemble(
     return notes
 
 
-def _make_room(folder: Path, ensemble: Ensemble) -> None:
-    """An empty folder with a mark that tells it from a method's."""
+def _make_folder(folder: Path, ensemble: Ensemble) -> None:
+    """Make an empty folder with a marker that tells it from a method's."""
     if Path(ensemble.name).name != ensemble.name or ensemble.name.startswith("."):
         raise InputError(f"{ensemble.name} is no name of a folder", "Give another --name")
     if folder.exists() and not (folder / MARKER).is_file():
@@ -197,8 +197,8 @@ def vote(
     method's.
     """
     marks = [each.marks.pieces() for each in predicted]
-    found = number_patterns(marks, math.prod(grid.shape))
-    patterns = replace(found, n_labels=n_labels)
+    patterns = number_patterns(marks, math.prod(grid.shape))
+    patterns = replace(patterns, n_labels=n_labels)
     decided = majority(patterns) if by == "majority" else _staple(patterns)
     first = break_ties(patterns, leaders(votes(patterns)), ties="first")
     labels = np.where(decided == n_labels, first, decided).astype(np.uint8)

@@ -109,9 +109,9 @@ def simulate(
         if any(amplitudes == before.amplitudes_mm for _, before in rounds):
             break
         patterns = _draw(mask, parts, panel, amplitudes, box)
-        made = Simulation(panel, tuple(parts), mask.grid, box, patterns, amplitudes, wanted)
-        off = wanted - np.array([made.agreement(label) for label in labels])
-        rounds.append((float(np.abs(off).max()), made))
+        simulation = Simulation(panel, tuple(parts), mask.grid, box, patterns, amplitudes, wanted)
+        off = wanted - np.array([simulation.agreement(label) for label in labels])
+        rounds.append((float(np.abs(off).max()), simulation))
         progress((number + 1) / ROUNDS)
         if rounds[-1][0] <= CLOSE_ENOUGH:
             break
@@ -139,10 +139,10 @@ def amplitude_mm(sketches: Sequence[Sketch], agreement: float, *, radius_mm: flo
     low = high / 2 if len(tried) > 1 else 0.0
     for _ in range(30):
         middle = (low + high) / 2
-        found = reached(middle)
-        if abs(found - agreement) <= CLOSE:
+        dice = reached(middle)
+        if abs(dice - agreement) <= CLOSE:
             return middle
-        low, high = (middle, high) if found > agreement else (low, middle)
+        low, high = (middle, high) if dice > agreement else (low, middle)
     return (low + high) / 2
 
 
@@ -240,31 +240,31 @@ def write_raters(
         raise InputError(f"{out} has {there[0].name}", "Give another folder")
     mask = read_mask(path, labels=range(1, 256))
     try:
-        made = simulate(mask, panel, disagreement=disagreement, progress=progress)
+        simulation = simulate(mask, panel, disagreement=disagreement, progress=progress)
     except InputError as error:
         raise InputError(f"{path.name}: {error.what}", error.fix) from None
     for rater in range(panel.size):
-        write_volume(out / f"annotation_{rater + 1}.nii.gz", made.image(rater))
+        write_volume(out / f"annotation_{rater + 1}.nii.gz", simulation.image(rater))
     about = {"mask": path.name, "disagreement": disagreement, **asdict(panel)}
-    about["labels"] = {str(label): facts(made, label) for label in made.labels}
+    about["labels"] = {str(label): facts(simulation, label) for label in simulation.labels}
     write_text(json.dumps(about, indent=2, allow_nan=False), out / "raters.json")
-    return made
+    return simulation
 
 
-def facts(made: Simulation, label: int) -> dict[str, Any]:
+def facts(simulation: Simulation, label: int) -> dict[str, Any]:
     """What is known of a label: how far raters strayed, what they drew, how they agree."""
     part, amplitude = next(
         (part, amplitude)
-        for part, amplitude in zip(made.parts, made.amplitudes_mm, strict=True)
+        for part, amplitude in zip(simulation.parts, simulation.amplitudes_mm, strict=True)
         if part.label == label
     )
-    counts, marked = made.patterns.counts, made.patterns.marked(label)
-    volumes = (counts @ marked * made.grid.voxel_volume_mm3).tolist()
+    counts, marked = simulation.patterns.counts, simulation.patterns.marked(label)
+    volumes = (counts @ marked * simulation.grid.voxel_volume_mm3).tolist()
     dice = pairwise_dsc(counts, marked)
     return {
         "amplitude_mm": amplitude,
-        "grain_mm": made.panel.grain_mm or usual_grain_mm(part),
-        "mean_pairwise_dice": made.agreement(label),
+        "grain_mm": simulation.panel.grain_mm or usual_grain_mm(part),
+        "mean_pairwise_dice": simulation.agreement(label),
         "pairwise_dice": dice[:-1, :-1].tolist(),
         "dice_with_mask": dice[-1, :-1].tolist(),
         "volume_mm3": volumes[:-1],

@@ -50,8 +50,8 @@ def numeric(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def placed(shape: Shape, spacing: Any, origin: Any, direction: NDArray[Any]) -> Grid:
-    """The grid of a shape, if spacing, origin and axes can be those of a volume."""
+def checked_grid(shape: Shape, spacing: Any, origin: Any, direction: NDArray[Any]) -> Grid:
+    """The grid of a volume; refuse spacing, origin and axes that none can have."""
     numbers = np.concatenate([spacing, origin, direction.ravel()])
     sound = np.isfinite(numbers).all() and (np.asarray(spacing) > 0).all()
     if not sound or not abs(np.linalg.det(direction)) > SMALLEST_DETERMINANT:

@@ -12,11 +12,11 @@ from typing import BinaryIO
 import numpy as np
 
 from segjury.errors import InputError
-from segjury.images.formats.limits import placed, three_dimensions
+from segjury.images.formats.limits import checked_grid, three_dimensions
 from segjury.images.formats.text_headers import (
+    Header,
     Lines,
-    Stored,
-    keep,
+    add_field,
     numbers,
     readers,
     required,
@@ -58,7 +58,7 @@ PLAIN = {
 }
 
 
-def _header(file: BinaryIO) -> Stored:
+def _header(file: BinaryIO) -> Header:
     fields = _fields(file)
     if fields[LAST].lower() != "local":
         raise InputError("keeps its data in another file", "Store it as one file")
@@ -72,7 +72,7 @@ def _header(file: BinaryIO) -> Stored:
         raise InputError(f"has voxels of type {shown(kind)}", "Store one number per voxel")
     order = ">" if _flag(fields, BIG_ENDIAN, default=False) else "<"
     packed = _flag(fields, ("CompressedData",), default=False)
-    return Stored(_grid(fields), np.dtype(order + TYPES[kind]), "zlib" if packed else "raw")
+    return Header(_grid(fields), np.dtype(order + TYPES[kind]), "zlib" if packed else "raw")
 
 
 def _fields(file: BinaryIO) -> dict[str, str]:
@@ -81,7 +81,7 @@ def _fields(file: BinaryIO) -> dict[str, str]:
         key, equals, value = (lines.next() or "").partition("=")
         if not equals:
             raise InputError("is not an MHA file", "Write it again, or give it its true ending")
-        keep(fields, key.strip(), value.strip())
+        add_field(fields, key.strip(), value.strip())
     return fields
 
 
@@ -98,7 +98,7 @@ def _grid(fields: Mapping[str, str]) -> Grid:
     if text := _one_of(fields, AXES):
         axes = np.reshape(numbers(text, n * n, AXES[0]), (n, n))
         direction[:n, :n] = axes.T[:3, :3]
-    return placed(shape, spacing, origin, direction)
+    return checked_grid(shape, spacing, origin, direction)
 
 
 def _one_of(fields: Mapping[str, str], names: tuple[str, ...]) -> str | None:

@@ -21,17 +21,17 @@ from segjury.errors import InputError
 from segjury.images.formats.limits import (
     DEFLATE_LIMIT,
     check_size,
+    checked_grid,
     numeric,
-    placed,
     three_dimensions,
 )
 from segjury.images.formats.streams import (
     PIECE_BYTES,
     Change,
     as_stored,
-    broken_data_in_words,
     read_exactly,
     read_values,
+    refuse_broken_data,
     skip,
 )
 from segjury.images.formats.values import storable
@@ -47,7 +47,7 @@ EXTENSION_BYTES = 1 << 26  # of what may stand between header and data
 def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
     """The volume in a file, header scaling applied, its voxels changed as they are read."""
     compressed = path.name.endswith(".gz")
-    with broken_data_in_words(), _open(path) as stream:
+    with refuse_broken_data(), _open(path) as stream:
         header = _header(stream)
         dtype = numeric(header.get_data_dtype())
         shape = _shape(header)
@@ -66,7 +66,7 @@ def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -
 
 def read_grid(path: Path) -> Grid:
     """The grid of the volume in a file, without reading its voxels."""
-    with broken_data_in_words(), _open(path) as stream:
+    with refuse_broken_data(), _open(path) as stream:
         header = _header(stream)
     return _grid(header, _shape(header))
 
@@ -149,7 +149,7 @@ def _grid(header: Any, shape: Shape) -> Grid:
     direction = affine[:3, :3] / spacing
     if int(header["sizeof_hdr"]) == NIFTI_1:
         spacing = np.array([_shortest(length) for length in spacing])
-    return placed(shape, spacing, affine[:3, 3], direction)
+    return checked_grid(shape, spacing, affine[:3, 3], direction)
 
 
 def _shortest(length: float) -> float:

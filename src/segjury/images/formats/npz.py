@@ -22,9 +22,9 @@ from segjury.errors import InputError
 from segjury.images.formats.limits import DEFLATE_LIMIT
 from segjury.images.formats.streams import (
     Inflated,
-    broken_data_in_words,
     read_exactly,
     read_values,
+    refuse_broken_data,
     skip,
 )
 from segjury.images.formats.values import Probabilities
@@ -74,7 +74,7 @@ def read_nnunet_probability(path: Path, channel: int, *, grid: Grid) -> Volume:
     Pickled content is never loaded; channels before the wanted one are skipped, not kept.
     """
     try:
-        with broken_data_in_words(), np.errstate(all="ignore"):
+        with refuse_broken_data(), np.errstate(all="ignore"):
             member = _member(path)
             with path.open("rb") as file:
                 return _read_channel(file, member, channel, grid)

@@ -14,12 +14,12 @@ import numpy as np
 
 from segjury.arrays import Floats
 from segjury.errors import InputError
-from segjury.images.formats.limits import placed, three_dimensions
+from segjury.images.formats.limits import checked_grid, three_dimensions
 from segjury.images.formats.text_headers import (
+    Header,
     Lines,
     Packing,
-    Stored,
-    keep,
+    add_field,
     numbers,
     readers,
     required,
@@ -66,7 +66,7 @@ NOT_KNOWN_HERE = ("lineskip", "byteskip", "axismins", "axismaxs")
 VECTOR = re.compile(r"\(([^()]*)\)")
 
 
-def _header(file: BinaryIO) -> Stored:
+def _header(file: BinaryIO) -> Header:
     fields = _fields(file)
     if "datafile" in fields:
         raise InputError("keeps its data in another file", "Store it as one file")
@@ -76,7 +76,7 @@ def _header(file: BinaryIO) -> Stored:
     encoding = required(fields, "encoding").lower()
     if encoding not in PACKINGS:
         raise InputError(f"has its data encoded as {shown(encoding)}", "Store them raw or as gzip")
-    return Stored(_grid(fields), _dtype(fields), PACKINGS[encoding])
+    return Header(_grid(fields), _dtype(fields), PACKINGS[encoding])
 
 
 def _fields(file: BinaryIO) -> dict[str, str]:
@@ -90,7 +90,7 @@ def _fields(file: BinaryIO) -> dict[str, str]:
             continue
         if not colon:
             raise InputError(f"has a line {shown(line)} in its header", "Write it again")
-        keep(fields, "".join(key.split()).lower(), value.strip())
+        add_field(fields, "".join(key.split()).lower(), value.strip())
     if line is None:
         raise InputError("has no data behind its header", "Store it as one file")
     return fields
@@ -131,7 +131,7 @@ def _grid(fields: Mapping[str, str]) -> Grid:
     elif "spacings" in fields:
         axes[:n, :n] = np.diag([_known(length) for length in _spacings(fields, n)])[:3, :3]
     spacing = np.linalg.norm(axes, axis=0)
-    return placed(shape, spacing, origin, axes / spacing)
+    return checked_grid(shape, spacing, origin, axes / spacing)
 
 
 def _spacings(fields: Mapping[str, str], n: int) -> list[float]:
@@ -142,7 +142,7 @@ def _spacings(fields: Mapping[str, str], n: int) -> list[float]:
 
 
 def _known(length: float) -> float:
-    """NaN stands for a spacing that is not known."""
+    """A spacing, or 1 where NaN says that it is not known."""
     return 1.0 if np.isnan(length) else length
 
 

@@ -34,7 +34,7 @@ class Inflated(io.RawIOBase):
         self._waiting = b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def readinto(self, memory: Any) -> int:
@@ -53,8 +53,8 @@ class Inflated(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def broken_data_in_words() -> Iterator[None]:
-    """Turn what reading broken data raises into an `InputError`."""
+def refuse_broken_data() -> Iterator[None]:
+    """Raise an `InputError` for whatever reading broken data raises."""
     try:
         yield
     except EOFError:

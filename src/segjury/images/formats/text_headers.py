@@ -21,8 +21,8 @@ from segjury.images.formats.streams import (
     Change,
     Inflated,
     as_stored,
-    broken_data_in_words,
     read_values,
+    refuse_broken_data,
 )
 from segjury.images.formats.values import storable
 from segjury.images.grid import Grid
@@ -36,7 +36,7 @@ Packing = Literal["raw", "zlib", "gzip"]
 
 
 @dataclass(frozen=True)
-class Stored:
+class Header:
     """What a header says of the voxels behind it."""
 
     grid: Grid
@@ -62,8 +62,8 @@ class Lines:
         return line.decode("utf-8", "replace").rstrip("\r\n") if line else None
 
 
-def keep(fields: dict[str, str], key: str, value: str) -> None:
-    """Add a line to a header; two of one kind could mean two things."""
+def add_field(fields: dict[str, str], key: str, value: str) -> None:
+    """Add a line to the fields of a header; refuse two of one kind, which could mean two things."""
     if key in fields:
         raise InputError(f"has two lines {key!r} in its header", "Write it again")
     fields[key] = value
@@ -100,37 +100,37 @@ def shown(text: str) -> str:
 
 
 def readers(
-    header: Callable[[BinaryIO], Stored],
+    read_header: Callable[[BinaryIO], Header],
 ) -> tuple[Callable[..., Volume], Callable[[Path], Grid]]:
     """The functions `read` and `read_grid` of a format, from the one that reads its header."""
 
     def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
         """The volume in a file, its voxels changed as they are read."""
         with path.open("rb") as file:
-            return _read_voxels(file, header(file), expected_shape, change)
+            return _read_voxels(file, read_header(file), expected_shape, change)
 
     def read_grid(path: Path) -> Grid:
         """The grid of the volume in a file."""
         with path.open("rb") as file:
-            return header(file).grid
+            return read_header(file).grid
 
     return read, read_grid
 
 
 def _read_voxels(
-    file: BinaryIO, stored: Stored, expected_shape: Shape | None, change: Change
+    file: BinaryIO, header: Header, expected_shape: Shape | None, change: Change
 ) -> Volume:
     """The voxels that begin where `file` stands, changed as they are read."""
-    grid, dtype = stored.grid, stored.dtype
+    grid, dtype = header.grid, header.dtype
     limit = os.fstat(file.fileno()).st_size - file.tell()
-    if stored.packing != "raw":
+    if header.packing != "raw":
         limit *= DEFLATE_LIMIT
     check_size(grid.shape, dtype.itemsize, limit, expected_shape)
-    with broken_data_in_words(), contextlib.ExitStack() as opened:
+    with refuse_broken_data(), contextlib.ExitStack() as opened:
         stream: Any = file
-        if stored.packing == "zlib":
+        if header.packing == "zlib":
             stream = Inflated(file)
-        elif stored.packing == "gzip":
+        elif header.packing == "gzip":
             stream = opened.enter_context(igzip.IGzipFile(fileobj=file, mode="rb"))
         values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
         stream.read(1)  # lets the checksum behind the data be compared

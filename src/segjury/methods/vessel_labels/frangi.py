@@ -62,7 +62,7 @@ def ridges(image: NDArray[Any], box: Box, scale_mm: float, kind: Filter) -> Ridg
     sigma_voxels = kind.sigma_voxels(scale_mm)
     h = [element.reshape(-1) for element in hessian(image, box, sigma_voxels)]
     unit = max(sigma_voxels) ** 2 if kind.derivatives == "plain" else 1.0
-    found = []
+    pieces = []
     for start in range(0, h[0].size, _PIECE_VOXELS):
         xx, xy, xz, yy, yz, zz = (element[start : start + _PIECE_VOXELS] for element in h)
         voxels = np.flatnonzero(is_bright_tube((xx, xy, xz, yy, yz, zz)))
@@ -72,8 +72,8 @@ def ridges(image: NDArray[Any], box: Box, scale_mm: float, kind: Filter) -> Ridg
         blob = first**2 / (second * third) / (-2 * kind.beta**2)
         tubeness = (1 - np.exp(plate)) * np.exp(blob)
         squares = (first**2 + second**2 + third**2) / unit**2
-        found.append((voxels + start, tubeness, squares))
-    voxels, tubeness, squares = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        pieces.append((voxels + start, tubeness, squares))
+    voxels, tubeness, squares = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return Ridges(voxels, tubeness, squares)
 
 
@@ -85,9 +85,9 @@ def frangi(image: NDArray[Any], kind: Filter, *, gamma: float) -> Floats:
     those of a mirrored image.
     """
     whole = (slice(0, image.shape[0]), slice(0, image.shape[1]), slice(0, image.shape[2]))
-    found = np.zeros(image.shape)
+    vesselness = np.zeros(image.shape)
     for scale_mm in kind.scales_mm:
         seen = ridges(image, whole, scale_mm, kind)
-        best = np.maximum(found.reshape(-1)[seen.voxels], seen.vesselness(gamma))
-        found.reshape(-1)[seen.voxels] = best
-    return found
+        best = np.maximum(vesselness.reshape(-1)[seen.voxels], seen.vesselness(gamma))
+        vesselness.reshape(-1)[seen.voxels] = best
+    return vesselness

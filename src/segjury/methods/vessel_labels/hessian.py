@@ -41,11 +41,15 @@ def derivative_kernels(sigma_voxels: float) -> tuple[Floats, Floats, Floats]:
     smooth = np.exp(-((x / half) ** 2) / 2)
     smooth /= smooth.sum()
     slope = -x / half**2 * smooth
-    made = [np.convolve(smooth, smooth), np.convolve(smooth, slope), np.convolve(slope, slope)]
-    middle = made[0].size // 2
+    wide_kernels = [
+        np.convolve(smooth, smooth),
+        np.convolve(smooth, slope),
+        np.convolve(slope, slope),
+    ]
+    middle = wide_kernels[0].size // 2
     kept = min(reach_voxels(sigma_voxels), middle)
     kernels = []
-    for order, kernel in enumerate(made):
+    for order, kernel in enumerate(wide_kernels):
         cut = kernel[middle - kept : middle + kept + 1] * sigma_voxels**order
         sign = -1 if order == 1 else 1
         kernels.append((cut + sign * cut[::-1]) / 2)  # symmetric to the last bit
@@ -61,14 +65,14 @@ def hessian(image: NDArray[Any], box: Box, sigma_voxels: Triple) -> Hessian:
     of_x, of_y, of_z = (derivative_kernels(sigma) for sigma in sigma_voxels)
     region, inner = _with_surroundings(box, image.shape, sigma_voxels)
     around = np.array(image[region], np.float64, order="C")
-    found = {}
+    derivatives = {}
     for z in range(3):
         along_z = _filtered(around, of_z[z], 2, inner)
         for y in range(3 - z):
             along_y = _filtered(along_z, of_y[y], 1, inner)
-            found[2 - y - z, y, z] = _filtered(along_y, of_x[2 - y - z], 0, inner)
-    xx, xy, xz = found[2, 0, 0], found[1, 1, 0], found[1, 0, 1]
-    return xx, xy, xz, found[0, 2, 0], found[0, 1, 1], found[0, 0, 2]
+            derivatives[2 - y - z, y, z] = _filtered(along_y, of_x[2 - y - z], 0, inner)
+    xx, xy, xz = derivatives[2, 0, 0], derivatives[1, 1, 0], derivatives[1, 0, 1]
+    return xx, xy, xz, derivatives[0, 2, 0], derivatives[0, 1, 1], derivatives[0, 0, 2]
 
 
 def _with_surroundings(

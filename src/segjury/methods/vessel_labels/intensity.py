@@ -54,5 +54,5 @@ def scaled(image: NDArray[Any], by: Brightness) -> NDArray[np.float32]:
 
 
 def _slices(image: NDArray[Any]) -> list[NDArray[Any]]:
-    """One by one, so that no second image of another type is in memory."""
+    """The slices of an image, so that no second one of another type is in memory."""
     return [image[:, :, z] for z in range(image.shape[2])]

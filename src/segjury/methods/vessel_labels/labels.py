@@ -97,35 +97,45 @@ def label_image(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[Label], list[str]]:
-    """Write the labels of an image into a folder; what was written, and warnings.
+    """Write the labels of an image into a folder; return what was written, and warnings.
 
     `label.json` comes last, with everything that is needed to make the labels again.
     """
-    tell = progress or (lambda _what, _done, _of: None)
+    report = progress or (lambda _what, _done, _of: None)
     names = _names(choices)
     _check_folder(path, out, [*names, RESPONSE] if response else names)
-    grid, levels, found, kind = _respond(path, choices, tile, jobs, tell)
+    grid, levels, filtered, kind = _filter(path, choices, tile, jobs, report)
     (out / ABOUT).unlink(missing_ok=True)  # of an earlier run, until all is there again
     labels = []
-    for number, (name, made) in enumerate(zip(names, _segment(found, choices), strict=True)):
-        write_volume(out / name, Volume(made.mask, grid))
-        setting = found.settings[number]
+    for number, (name, segmented) in enumerate(
+        zip(names, _segment(filtered, choices), strict=True)
+    ):
+        write_volume(out / name, Volume(segmented.mask, grid))
+        setting = filtered.settings[number]
         used = kind.scales_mm[setting.scales]
         labels.append(
-            Label(name, setting, used, made.low, made.high, made.voxels, made.removed_voxels)
+            Label(
+                name,
+                setting,
+                used,
+                segmented.low,
+                segmented.high,
+                segmented.voxels,
+                segmented.removed_voxels,
+            )
         )
-        tell("segmenting", number + 1, len(names))
+        report("segmenting", number + 1, len(names))
     if response:
-        write_volume(out / RESPONSE, Volume(found.image(0), grid))
+        write_volume(out / RESPONSE, Volume(filtered.image(0), grid))
     notes = _notes(labels, levels, kind)
     write_text(_json(path, grid, choices, levels, labels, notes), out / ABOUT)
     return labels, notes
 
 
-def _respond(
-    path: Path, choices: Choices, tile: int, jobs: int | None, tell: Progress
+def _filter(
+    path: Path, choices: Choices, tile: int, jobs: int | None, report: Progress
 ) -> tuple[Grid, Brightness, Responses, Filter]:
-    """Read and filter; what is returned no longer needs the image."""
+    """Read an image and filter it; what is returned no longer needs it."""
     volume = read_volume(path)
     kind = filter_of(choices, volume.grid)
     settings = _settings(choices)
@@ -136,15 +146,15 @@ def _respond(
     grid, image = volume.grid, scaled(volume.array, levels)
     del volume
     threads = jobs or default_jobs(len(tiles(grid.shape, tile)))
-    found = responses(
+    filtered = responses(
         image,
         kind,
         settings,
         tile=tile,
         jobs=threads,
-        progress=lambda done, of: tell("filtering", done, of),
+        progress=lambda done, of: report("filtering", done, of),
     )
-    return grid, levels, found, kind
+    return grid, levels, filtered, kind
 
 
 def filter_of(choices: Choices, grid: Grid) -> Filter:
@@ -161,16 +171,16 @@ def filter_of(choices: Choices, grid: Grid) -> Filter:
 
 
 def _settings(choices: Choices) -> list[Setting]:
-    """The labels' first, then the variants'."""
+    """The settings of the labels, then those of the variants."""
     rng = np.random.default_rng(choices.seed)
     n_scales = len(choices.scales)
     variants = plausible_settings(choices.variants, choices.gammas, n_scales, rng)
     return [*main_settings(choices.gammas, n_scales), *variants]
 
 
-def _segment(found: Responses, choices: Choices) -> Iterator[Segmentation]:
-    for number in range(len(found.settings)):
-        yield segmentation(found, number, smallest_cluster=choices.smallest_cluster)
+def _segment(filtered: Responses, choices: Choices) -> Iterator[Segmentation]:
+    for number in range(len(filtered.settings)):
+        yield segmentation(filtered, number, smallest_cluster=choices.smallest_cluster)
 
 
 # ---- files ---------------------------------------------------------------------------------
@@ -183,11 +193,11 @@ def _names(choices: Choices) -> list[str]:
 
 
 def _check_folder(image: Path, out: Path, names: list[str]) -> None:
-    """No masks of another run between the new ones, and none in place of the image."""
+    """Refuse a folder with masks of another run, and to write over the image."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file", "Give a folder as `out`")
-    forms = ("label.nii.gz", "label_gamma_*.nii.gz", "plausible_*.nii.gz", RESPONSE)
-    present = sorted(path.name for form in forms for path in out.glob(form))
+    patterns = ("label.nii.gz", "label_gamma_*.nii.gz", "plausible_*.nii.gz", RESPONSE)
+    present = sorted(path.name for pattern in patterns for path in out.glob(pattern))
     others = [name for name in present if name not in names]
     if others:
         raise InputError(

@@ -49,8 +49,8 @@ class Responses:
 
     def above(self, setting: int, steps: float) -> Ints:
         """Flat indices of the voxels with more than so many steps."""
-        found = [part.voxels[part.steps[setting] > steps] for part in self.parts]
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        voxels = [part.voxels[part.steps[setting] > steps] for part in self.parts]
+        return np.concatenate([np.zeros(0, np.int64), *voxels])
 
     def image(self, setting: int) -> NDArray[np.float32]:
         """The response of every voxel, 0 to 1."""
@@ -105,8 +105,8 @@ def _of_tile(
         seen = ridges(image, box, scale_mm, kind)
         for setting, best in zip(settings, steps, strict=True):
             if number in range(*setting.scales.indices(len(kind.scales_mm))):
-                found = np.rint(seen.vesselness(setting.gamma) * STEPS).astype(np.uint16)
-                best[seen.voxels] = np.maximum(best[seen.voxels], found)
+                response = np.rint(seen.vesselness(setting.gamma) * STEPS).astype(np.uint16)
+                best[seen.voxels] = np.maximum(best[seen.voxels], response)
     kept = np.flatnonzero(steps.any(axis=0))
     x, y, z = (
         place + side.start for place, side in zip(np.unravel_index(kept, size), box, strict=True)

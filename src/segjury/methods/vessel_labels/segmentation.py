@@ -26,16 +26,18 @@ class Segmentation:
     removed_voxels: int  # in clusters that were too small
 
 
-def segmentation(found: Responses, setting: int, *, smallest_cluster: int = 3) -> Segmentation:
+def segmentation(responses: Responses, setting: int, *, smallest_cluster: int = 3) -> Segmentation:
     """Threshold the response of a setting.
 
     A response with fewer than three levels has no thresholds, and the mask is empty.
     """
-    thresholds = multi_otsu(found.counts(setting))
+    thresholds = multi_otsu(responses.counts(setting))
     if thresholds is None:
-        return Segmentation(np.zeros(found.shape, bool, order="F"), np.nan, np.nan, 0, 0)
-    low, high = (value * found.settings[setting].threshold_factor for value in thresholds)
-    mask = hysteresis(found.above(setting, low), found.above(setting, high), found.shape)
+        return Segmentation(np.zeros(responses.shape, bool, order="F"), np.nan, np.nan, 0, 0)
+    low, high = (value * responses.settings[setting].threshold_factor for value in thresholds)
+    mask = hysteresis(
+        responses.above(setting, low), responses.above(setting, high), responses.shape
+    )
     before = int(mask.sum())
     remove_small(mask, smallest_cluster)
     after = int(mask.sum())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _GAMMA_UP_TO = 2.0  # times the largest gamma
-_THRESHOLDS = 1.25  # times or by
+_THRESHOLDS = 1.25  # largest factor on thresholds; the smallest is 1 / 1.25
 
 
 @dataclass(frozen=True)

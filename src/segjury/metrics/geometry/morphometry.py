@@ -205,18 +205,20 @@ def fractal_dimension_from_voxels(voxels: Ints, shape: Shape, *, spacing_mm: Arr
     return -float(np.polyfit(np.arange(len(counts)), np.log2(counts), 1)[0])
 
 
-def tables(found: Mapping[str, Morphometrics]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def tables(
+    measured: Mapping[str, Morphometrics],
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """One line per mask, per branch, and per voxel of the centreline; `mask` names the mask."""
     import pandas as pd
 
     summaries, branches, radii = [], [], []
-    for name, each in found.items():
-        about = {k: v for k, v in asdict(each).items() if isinstance(v, int | float)}
-        about["branches"] = len(each.branches)
-        about |= {f"radius_mm_{k}": v for k, v in asdict(each.radius_mm).items()}
-        summaries.append({"mask": name, **about})
-        branches += [{"mask": name, **asdict(branch)} for branch in each.branches]
-        radii += [{"mask": name, "radius_mm": float(r)} for r in each.centreline_radius_mm]
+    for name, one in measured.items():
+        summary = {k: v for k, v in asdict(one).items() if isinstance(v, int | float)}
+        summary["branches"] = len(one.branches)
+        summary |= {f"radius_mm_{k}": v for k, v in asdict(one.radius_mm).items()}
+        summaries.append({"mask": name, **summary})
+        branches += [{"mask": name, **asdict(branch)} for branch in one.branches]
+        radii += [{"mask": name, "radius_mm": float(r)} for r in one.centreline_radius_mm]
     columns = ["mask", *(f.name for f in fields(Branch))]
     return (
         pd.DataFrame(summaries),

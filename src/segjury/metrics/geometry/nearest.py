@@ -41,7 +41,7 @@ class Points:
 
     @cached_property
     def tree(self) -> cKDTree:
-        """Made once, however many other sets are compared with this one."""
+        """The search tree of the points, made once however many sets are compared with it."""
         from scipy.spatial import cKDTree
 
         place = np.empty((self.flat.size, 3))
@@ -88,11 +88,11 @@ def contained(values: Ints, others: Ints) -> NDArray[np.bool_]:
     if others.size == 0:
         return np.zeros(values.size, bool)
     last = others.size - 1
-    found = [
+    is_among = [
         others[np.minimum(np.searchsorted(others, piece), last)] == piece
         for piece in _pieces(values)
     ]
-    return np.concatenate([np.zeros(0, bool), *found])
+    return np.concatenate([np.zeros(0, bool), *is_among])
 
 
 def _pieces(values: Ints) -> Iterator[Ints]:

@@ -74,11 +74,11 @@ def neighbourhood(voxels: Ints, shape: Shape) -> Neighbourhood:
     for row in range(9):
         x, y, z = OFFSETS[3 * row].tolist()
         wanted = place + (x + wide * (y + high * z))
-        found = np.searchsorted(place, wanted)
-        first[row] = found
+        position = np.searchsorted(place, wanted)
+        first[row] = position
         for bit in range(3 * row, 3 * row + 3):
-            hit = guarded[found] == wanted
+            hit = guarded[position] == wanted
             code |= hit.astype(np.uint32) << np.uint32(bit)
-            found += hit
+            position += hit
             wanted += 1
     return Neighbourhood(code & ~np.uint32(1 << CENTRE), first)

@@ -39,15 +39,15 @@ def flat_masks(reference: ArrayLike, prediction: ArrayLike) -> tuple[Ints, Ints,
 
 def edge_voxels(voxels: Ints, shape: Shape) -> Ints:
     """Flat indices of the voxels of a mask with a face neighbour outside it or the image."""
-    found = [np.zeros(0, np.int64)]
+    edges = [np.zeros(0, np.int64)]
     for slab in _slabs(voxels, shape):
         inside = slab.mask[1:-1, 1:-1, 1:-1]
         interior = slab.mask[:-2, 1:-1, 1:-1] & slab.mask[2:, 1:-1, 1:-1]
         interior &= slab.mask[1:-1, :-2, 1:-1] & slab.mask[1:-1, 2:, 1:-1]
         interior &= slab.mask[1:-1, 1:-1, :-2] & slab.mask[1:-1, 1:-1, 2:]
         edge = inside > interior
-        found.append(_placed(np.flatnonzero(flat(edge)), edge.shape, slab.start, shape))
-    return np.concatenate(found)
+        edges.append(_placed(np.flatnonzero(flat(edge)), edge.shape, slab.start, shape))
+    return np.concatenate(edges)
 
 
 def corner_patterns(voxels: Ints, shape: Shape) -> tuple[Ints, NDArray[np.uint8]]:

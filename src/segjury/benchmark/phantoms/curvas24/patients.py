@@ -69,13 +69,13 @@ def _findings(
     rng: np.random.Generator,
 ) -> list[Finding]:
     radii_mm = CYST_RADIUS_MM if pathology == "none" else LARGE_CYST_RADIUS_MM
-    found = [_place_cyst(patient, float(rng.uniform(*radii_mm)), rng) for _ in range(cysts)]
+    findings = [_place_cyst(patient, float(rng.uniform(*radii_mm)), rng) for _ in range(cysts)]
     if pathology == "liver metastases":
         sizes = rng.uniform(*METASTASIS_RADIUS_MM, rng.integers(2, 5))
-        found += [_in_liver("metastasis", patient, float(radius), rng) for radius in sizes]
+        findings += [_in_liver("metastasis", patient, float(radius), rng) for radius in sizes]
     if pathology == "adrenal metastasis":
-        found.append(_above_kidney(affected, patient.kidneys[affected], rng))
-    return found
+        findings.append(_above_kidney(affected, patient.kidneys[affected], rng))
+    return findings
 
 
 def _moved(

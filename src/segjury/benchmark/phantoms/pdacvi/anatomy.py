@@ -104,16 +104,16 @@ def gap_mm(contact_deg: float, vessel_radius_mm: float) -> float:
 
 def decoys(anatomy: Anatomy, lesion: Lesion, rng: np.random.Generator) -> list[Lesion]:
     """Two smaller findings elsewhere in the gland, which some raters take for the lesion."""
-    found: list[Lesion] = []
+    lesions: list[Lesion] = []
     taken = [np.array(lesion.centre_mm)]
     for share in rng.permutation(np.linspace(0.05, 0.85, 17)):
         centre = along_pancreas(anatomy, share) + rng.normal(0, 1.5, 3)
         gaps = [float(np.linalg.norm(centre - other)) for other in taken]
-        if min(gaps) >= 26 and gaps[0] <= 58 and len(found) < 2:
+        if min(gaps) >= 26 and gaps[0] <= 58 and len(lesions) < 2:
             semi = rng.uniform(8.0, 12.5) * rng.uniform(0.85, 1.15, 3)
-            found.append(Lesion(triple(centre), triple(semi)))
+            lesions.append(Lesion(triple(centre), triple(semi)))
             taken.append(centre)
-    return found
+    return lesions
 
 
 def along_pancreas(anatomy: Anatomy, share: float) -> Points:

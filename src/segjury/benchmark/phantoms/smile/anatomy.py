@@ -81,7 +81,7 @@ def grow_tree(grid: Grid, rng: np.random.Generator) -> VesselTree:
     heapify(tips)
     while tips:
         *_, tip = heappop(tips)  # thick ones first, so that thin ones find room between them
-        for way, radius_mm in _leave(room, tip, rng):
+        for way, radius_mm in _branch_off(room, tip, rng):
             vessel = _vessel((tip.node, nodes), way, radius_mm, smallest_mm)
             vessels.append(vessel)
             last_mm = float(vessel.radii_mm[-1])
@@ -135,17 +135,17 @@ def _vessel(nodes: tuple[int, int], way: _Way, radius_mm: float, smallest_mm: fl
     return Vessel(nodes, way.points_mm, np.linspace(radius_mm, last_mm, len(way.points_mm)))
 
 
-def _leave(room: _Room, tip: _Tip, rng: np.random.Generator) -> list[tuple[_Way, float]]:
+def _branch_off(room: _Room, tip: _Tip, rng: np.random.Generator) -> list[tuple[_Way, float]]:
     """The ways and radii of the vessels that begin at a tip; a single one keeps its radius."""
-    found = []
+    branches = []
     for radius_mm, angle in tip.branches:
         way = _way(room, tip, radius_mm, angle, rng)
         if way is not None:
             _take(room, Vessel((0, 0), way.points_mm, np.full(len(way.points_mm), radius_mm)))
-            found.append((way, radius_mm))
-    if len(found) < len(tip.branches):
-        return [(way, tip.radius_mm) for way, _ in found]
-    return found
+            branches.append((way, radius_mm))
+    if len(branches) < len(tip.branches):
+        return [(way, tip.radius_mm) for way, _ in branches]
+    return branches
 
 
 def _way(
