@@ -160,9 +160,9 @@ def write_ensemble(
 def _make_folder(folder: Path, ensemble: Ensemble) -> None:
     """Make an empty folder with a marker that tells it from a method's."""
     if Path(ensemble.name).name != ensemble.name or ensemble.name.startswith("."):
-        raise InputError(f"{ensemble.name} is no name of a folder", "Give another --name")
+        raise InputError(f"{ensemble.name} is no name of a folder", "Give another `name`")
     if folder.exists() and not (folder / MARKER).is_file():
-        raise InputError(f"{ensemble.name} is a method already", "Give another --name")
+        raise InputError(f"{ensemble.name} is a method already", "Give another `name`")
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir()
