@@ -6,8 +6,8 @@ Arrays have axes x, y, z, in the order of the file, and lie in memory with x fas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Shape = tuple[int, int, int]
 Triple = tuple[float, float, float]
-Box = tuple[slice, slice, slice]
 Span = tuple[int, int]
 
 BLOCK_BYTES = 4096
@@ -88,41 +87,71 @@ def coordinates(voxels: NDArray[np.int64], shape: tuple[int, int, int]) -> Coord
     return x, y, z
 
 
+class Box(NamedTuple):
+    """A part of an image, as ranges of voxels: `image[box]` is what it holds."""
+
+    x: slice
+    y: slice
+    z: slice
+
+    @classmethod
+    def whole(cls, shape: Sequence[int]) -> Box:
+        """All of an image."""
+        return cls(*(slice(0, size) for size in shape))
+
+    @classmethod
+    def around(cls, boxes: Sequence[Box]) -> Box:
+        """The smallest box that holds some boxes, at least one."""
+        return cls(
+            *(
+                slice(min(side.start for side in sides), max(side.stop for side in sides))
+                for sides in zip(*boxes, strict=True)
+            )
+        )
+
+    @property
+    def shape(self) -> Shape:
+        """How many voxels it has along each axis."""
+        x, y, z = (side.stop - side.start for side in self)
+        return x, y, z
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds no voxel."""
+        return min(self.shape) <= 0
+
+    def grow(self, voxels: int | Sequence[int], shape: Sequence[int]) -> Box:
+        """The box with a margin on all sides, or one for each axis, clipped to the image."""
+        margins = np.broadcast_to(voxels, 3).tolist()
+        return Box(
+            *(
+                slice(max(side.start - margin, 0), min(side.stop + margin, size))
+                for side, margin, size in zip(self, margins, shape, strict=True)
+            )
+        )
+
+    def __and__(self, other: Box) -> Box | None:
+        """What is common to two boxes; None where they do not meet."""
+        pairs = zip(self, other, strict=True)
+        common = Box(*(slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in pairs))
+        return None if common.is_empty else common
+
+    def inside(self, outer: Box) -> Box:
+        """The same box, counted from the corner of one that holds it."""
+        pairs = zip(self, outer, strict=True)
+        return Box(*(slice(a.start - b.start, a.stop - b.start) for a, b in pairs))
+
+    def places(self, voxels: Ints, shape: Shape) -> Coordinates:
+        """Indices x, y, z in the box of voxels of the image, given by flat indices."""
+        axes = coordinates(voxels, shape)
+        x, y, z = (axis - side.start for axis, side in zip(axes, self, strict=True))
+        return x, y, z
+
+
 def bounding_box(voxels: Ints, shape: Shape) -> Box | None:
     """Smallest box around voxels given by flat indices (x fastest); None around nothing."""
     boxes = []
     for start in range(0, voxels.size, LONGEST_SPAN):
         axes = coordinates(voxels[start : start + LONGEST_SPAN], shape)
-        x, y, z = (slice(int(axis.min()), int(axis.max()) + 1) for axis in axes)
-        boxes.append((x, y, z))
-    return enclosing(boxes)
-
-
-def enclosing(boxes: Iterable[Box]) -> Box | None:
-    """Smallest box around boxes; None around nothing."""
-    each = list(boxes)
-    if not each:
-        return None
-    x, y, z = (
-        slice(min(side.start for side in sides), max(side.stop for side in sides))
-        for sides in zip(*each, strict=True)
-    )
-    return x, y, z
-
-
-def grow(box: Box, voxels: int, shape: tuple[int, int, int]) -> Box:
-    """The box with a margin on all sides, clipped to the image."""
-    x, y, z = (
-        slice(max(side.start - voxels, 0), min(side.stop + voxels, size))
-        for side, size in zip(box, shape, strict=True)
-    )
-    return x, y, z
-
-
-def intersection(first: Box, second: Box) -> Box | None:
-    """The box common to two boxes; None where they do not meet."""
-    x, y, z = (
-        slice(max(a.start, b.start), min(a.stop, b.stop))
-        for a, b in zip(first, second, strict=True)
-    )
-    return None if any(side.start >= side.stop for side in (x, y, z)) else (x, y, z)
+        boxes.append(Box(*(slice(int(axis.min()), int(axis.max()) + 1) for axis in axes)))
+    return Box.around(boxes) if boxes else None

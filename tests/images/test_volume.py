@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segjury.arrays import (
-    bounding_box,
-    enclosing,
-    grow,
-    intersection,
-    nonzero_spans,
-    nonzero_voxels,
-)
+from segjury.arrays import Box, nonzero_spans, nonzero_voxels
 from segjury.errors import InputError
 from segjury.images.grid import Grid, grid_differences
 from segjury.images.labels import LabelMap, SparseLabels
@@ -51,26 +44,10 @@ def test_a_negative_zero_and_a_nan():
     assert nonzero_voxels(array).tolist() == [2, 3]
 
 
-def test_boxes():
-    mask = np.zeros((9, 8, 7), bool)
-    mask[2:5, 3, 4:6] = True
-    box = bounding_box(nonzero_voxels(mask), (9, 8, 7))
-    assert box == (slice(2, 5), slice(3, 4), slice(4, 6))
-    assert bounding_box(np.zeros(0, np.int64), (9, 8, 7)) is None
-    assert grow(box, 3, (9, 8, 7)) == (slice(0, 8), slice(0, 7), slice(1, 7))
-    assert intersection(box, (slice(4, 9), slice(0, 8), slice(0, 7))) == (
-        slice(4, 5),
-        slice(3, 4),
-        slice(4, 6),
-    )
-    assert intersection(box, (slice(5, 9), slice(0, 8), slice(0, 7))) is None
-
-
 def test_a_label_map_gives_back_its_mask():
     array = np.random.default_rng(0).integers(0, 3, (6, 5, 4)).astype(np.uint8)
     labels = LabelMap(SparseLabels.of(array), Grid((6, 5, 4)))
-    box = (slice(0, 6), slice(0, 5), slice(0, 4))
-    np.testing.assert_array_equal(labels.crop(2, box), array == 2)
+    np.testing.assert_array_equal(labels.crop(2, Box.whole(array.shape)), array == 2)
 
 
 @pytest.mark.parametrize("share", [0, 0.02, 0.5, 1], ids=["none", "few", "many", "all"])
@@ -91,12 +68,6 @@ def test_marks_are_the_labelled_voxels_however_many(share, dtype):
     swapped = marks.relabelled(lambda labels: np.array([0, 0, 9, 1])[labels.astype(int)])
     np.testing.assert_array_equal(swapped.voxels, np.flatnonzero(flat > 1))
     np.testing.assert_array_equal(swapped.labels, np.where(flat == 2, 9, 1)[flat > 1])
-
-
-def test_a_box_around_boxes():
-    first, second = (slice(2, 5), slice(3, 4), slice(4, 6)), (slice(0, 3), slice(3, 4), slice(5, 9))
-    assert enclosing([first, second]) == (slice(0, 5), slice(3, 4), slice(4, 9))
-    assert enclosing([]) is None
 
 
 def test_equal_grids_have_no_differences():

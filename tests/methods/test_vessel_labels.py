@@ -13,7 +13,7 @@ from scipy import ndimage
 from skimage import filters, morphology
 from skimage.feature import hessian_matrix
 
-from segjury.arrays import flat
+from segjury.arrays import Box, flat
 from segjury.benchmark.phantoms.smile.cases import make_case
 from segjury.errors import InputError
 from segjury.images import read_volume, write_volume
@@ -45,10 +45,6 @@ from tests.commands import segjury
 
 GAMMA = 0.02
 ELEMENTS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a Hessian
-
-
-def whole(image):
-    return tuple(slice(0, size) for size in image.shape)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +79,7 @@ def test_a_gaussian_tube_has_the_eigenvalues_of_the_formula(spacing):
     width_mm, scale_mm = 3.0, 2.0
     x, y, _ = np.meshgrid(*(np.arange(-20, 21) * side for side in spacing), indexing="ij")
     image = np.exp(-(x**2 + y**2) / (2 * width_mm**2))
-    box = (slice(20, 21),) * 3
+    box = Box(*[slice(20, 21)] * 3)
     kind = Filter((scale_mm,), spacing)
     found = np.ravel(eigenvalues(hessian(image, box, kind.sigma_voxels(scale_mm))))
     expected = -(scale_mm**2) * width_mm**2 / (width_mm**2 + scale_mm**2) ** 2
@@ -244,7 +240,7 @@ def test_tiles_leave_no_seam(texture, side):
 @pytest.mark.parametrize("side", [4, 11])
 def test_a_tile_of_the_hessian_is_a_part_of_the_whole(texture, side):
     image = texture[:17, :20, :12]
-    one = hessian(image, whole(image), (1.5, 1.0, 2.0))
+    one = hessian(image, Box.whole(image.shape), (1.5, 1.0, 2.0))
     for box in tiles(image.shape, side):
         for element, expected in zip(hessian(image, box, (1.5, 1.0, 2.0)), one, strict=True):
             np.testing.assert_array_equal(element, expected[box])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from segjury.arrays import nonzero_voxels
+from segjury.arrays import Box, nonzero_voxels
 from segjury.benchmark.case import ReferenceCase, Structure
 from segjury.benchmark.phantoms.fields import smooth_noise
 from segjury.benchmark.phantoms.raters import Rater, draw
@@ -430,8 +430,7 @@ def test_an_empty_rater_costs_nothing_but_agreement():
 def test_raters_on_different_sides_of_0_and_180_degrees_are_counted():
     shape, spacing, centre = (40, 40, 24), (1.0, 1.0, 1.0), (19.6, 20.3, 12.0)
     vessel = cylinder(shape, spacing, centre, (0, 0, 1), 6.0)
-    box = (slice(0, 40), slice(0, 40), slice(0, 24))
-    structures = {"AORTA": Structure(vessel, box, spacing), "SMA": None}
+    structures = {"AORTA": Structure(vessel, Box.whole(shape), spacing), "SMA": None}
 
     def lesion(angle):
         return annular_sector(shape, spacing, centre, (0, 0, 1), 6, 10, angle, length_mm=12)

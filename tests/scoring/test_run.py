@@ -15,6 +15,7 @@ from scipy import ndimage
 
 import segjury
 from segjury.analysis.ranking import leaderboard, readings
+from segjury.arrays import Box
 from segjury.benchmark.case import Structure
 from segjury.images import write_volume
 from segjury.images.volume import Volume
@@ -111,8 +112,7 @@ def test_readings_and_methods_can_be_chosen(bench):
 def test_only_what_is_near_a_vessel_can_touch_it(seed):
     rng = np.random.default_rng(seed)
     vessel = ndimage.binary_dilation(rng.random((14, 13, 12)) < 0.004, iterations=2)
-    box = (slice(0, 14), slice(0, 13), slice(0, 12))
-    structure = Structure(vessel, box, (1.0, 1.0, 1.0))
+    structure = Structure(vessel, Box.whole(vessel.shape), (1.0, 1.0, 1.0))
     near = ndimage.binary_dilation(vessel, np.ones((3, 3, 3)))
     np.testing.assert_array_equal(structure.shell, near)
     far = contact_angles(structure.sections, ~near)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from segjury import images
-from segjury.arrays import bounding_box, grow
+from segjury.arrays import bounding_box
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.benchmark.folders import file_stats, prediction_files, prediction_inputs
 from segjury.consensus import RaterPatterns, pack_marks
@@ -91,7 +91,7 @@ def _structures(
     for name, label in spec.labels.items():
         tight = bounding_box(found.where(label), grid.shape)
         if tight is not None:
-            box = grow(tight, REACH, grid.shape)
+            box = tight.grow(REACH, grid.shape)
             structures[name] = Structure(found.crop(label, box), box, grid.spacing_mm)
     return structures
 

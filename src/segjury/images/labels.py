@@ -15,7 +15,6 @@ from segjury.arrays import (
     Box,
     Ints,
     Span,
-    coordinates,
     flat,
     nonzero_spans,
 )
@@ -129,7 +128,6 @@ class LabelMap:
 
     def crop(self, label: int, box: Box) -> Bools:
         """The mask of a label in a box that holds all its voxels."""
-        x, y, z = coordinates(self.where(label), self.grid.shape)
-        mask = np.zeros([side.stop - side.start for side in box], bool, order="F")
-        mask[x - box[0].start, y - box[1].start, z - box[2].start] = True
+        mask = np.zeros(box.shape, bool, order="F")
+        mask[box.places(self.where(label), self.grid.shape)] = True
         return mask

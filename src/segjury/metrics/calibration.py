@@ -125,10 +125,10 @@ def scored_box(
     """The box of the marked voxels from `min - padding` up to, not with, `max + padding`."""
     if box is None:
         return None
-    x, y, z = (slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box)
-    clipped_x, clipped_y, clipped_z = (slice(max(s.start, 0), s.stop) for s in (x, y, z))
-    wraps = any(-n < s.start < 0 for s, n in zip((x, y, z), shape, strict=True))
-    return ScoredBox((x, y, z), (clipped_x, clipped_y, clipped_z), wraps)
+    padded = Box(*(slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box))
+    clipped = Box(*(slice(max(s.start, 0), s.stop) for s in padded))
+    wraps = any(-n < s.start < 0 for s, n in zip(padded, shape, strict=True))
+    return ScoredBox(padded, clipped, wraps)
 
 
 @dataclass(frozen=True)

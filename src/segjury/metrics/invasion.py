@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.arrays import bounding_box, grow, nonzero_voxels
+from segjury.arrays import bounding_box, nonzero_voxels
 from segjury.metrics.geometry import steady
 from segjury.metrics.inputs import as_map, as_mask, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
@@ -62,7 +62,7 @@ def vi(
     box = bounding_box(nonzero_voxels(array), array.shape)
     if box is None:
         return 0.0 if reading == "released" else float("nan")
-    near = grow(box, REACH, array.shape)
+    near = box.grow(REACH, array.shape)
     cuts = np.asarray(thresholds, float)
     edges = vessel_edges(array[near])
     reference = invasion_angles(edges, pack_bits(masks[:, *near]), masks.shape[0])
@@ -140,7 +140,7 @@ def invasion_angles(edges: VesselEdges, lesions: NDArray[Any], n_masks: int) -> 
     box = bounding_box(nonzero_voxels(lesions), lesions.shape)
     if box is None:
         return InvasionAngles(released, overlap)
-    near = grow(box, REACH, lesions.shape)
+    near = box.grow(REACH, lesions.shape)
     start = np.array([side.start for side in near])
     lesions = lesions[near]
     bits = np.arange(n_masks)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Bools, Box, Ints, coordinates
+from segjury.arrays import Bools, Box, Ints
 from segjury.benchmark.case import Consensus, ReferenceCase
 from segjury.consensus import RaterPatterns, intersection, majority, staple, union
 from segjury.raters.displacement import Boundary
@@ -95,12 +95,12 @@ def _voxels(patterns: RaterPatterns, holds: Bools) -> Ints:
 
 def packed(masks: list[Mask], box: Box) -> NDArray[Any]:
     """The masks in a box, mask k as bit k of one integer per voxel."""
-    found = np.zeros([side.stop - side.start for side in box], np.uint64, order="F")
+    found = np.zeros(box.shape, np.uint64, order="F")
     for bit, mask in enumerate(masks):
-        places = coordinates(mask.voxels, mask.features.grid.shape)
+        places = box.places(mask.voxels, mask.features.grid.shape)
         inside = np.logical_and.reduce(
-            [(side.start <= p) & (p < side.stop) for p, side in zip(places, box, strict=True)]
+            [(p >= 0) & (p < size) for p, size in zip(places, box.shape, strict=True)]
         )
-        x, y, z = (p[inside] - side.start for p, side in zip(places, box, strict=True))
+        x, y, z = (p[inside] for p in places)
         found[x, y, z] |= np.uint64(1 << bit)
     return found

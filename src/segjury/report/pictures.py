@@ -199,14 +199,9 @@ def _region(loaded: ReferenceCase, masks: Iterable[LabelMap]) -> Box:
     boxes = [box for box in around if box]
     boxes += [structure.box for structure in loaded.structures.values() if structure]
     if not boxes:
-        return slice(0, shape[0]), slice(0, shape[1]), slice(0, shape[2])
-    sides = []
-    for axis, (size, spacing) in enumerate(zip(shape, loaded.grid.spacing_mm, strict=True)):
-        margin = int(np.ceil(MARGIN_MM / spacing))
-        first = min(box[axis].start for box in boxes) - margin
-        last = max(box[axis].stop for box in boxes) + margin
-        sides.append(slice(max(first, 0), min(last, size)))
-    return sides[0], sides[1], sides[2]
+        return Box.whole(shape)
+    margins = [int(np.ceil(MARGIN_MM / spacing)) for spacing in loaded.grid.spacing_mm]
+    return Box.around(boxes).grow(margins, shape)
 
 
 def _raters(loaded: ReferenceCase, box: Box) -> dict[str, Labels]:
@@ -241,20 +236,15 @@ def _structures(loaded: ReferenceCase, box: Box) -> dict[str, Bools]:
     for name, structure in loaded.structures.items():
         mask = _empty(box).astype(bool)
         if structure:
-            inside = (
-                slice(part.start - side.start, part.stop - side.start)
-                for part, side in zip(structure.box, box, strict=True)
-            )
-            mask[tuple(inside)] = structure.mask
+            mask[structure.box.inside(box)] = structure.mask
         structures[name] = mask
     return structures
 
 
 def _empty(box: Box) -> Labels:
-    return np.zeros([side.stop - side.start for side in box], np.uint8, order="F")
+    return np.zeros(box.shape, np.uint8, order="F")
 
 
 def _mark(target: Labels, voxels: Ints, labels: Any, grid: Grid, box: Box) -> None:
     """Write labels at voxels (flat indices of the whole image) into the box, which holds them."""
-    x, y, z = coordinates(voxels, grid.shape)
-    target[x - box[0].start, y - box[1].start, z - box[2].start] = labels
+    target[box.places(voxels, grid.shape)] = labels

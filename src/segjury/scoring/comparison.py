@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Box, bounding_box, enclosing, flat, intersection, joined_spans
+from segjury.arrays import Box, bounding_box, flat, joined_spans
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
 from segjury.images.volume import Volume
@@ -128,8 +128,9 @@ class Comparison:
             total, boxes = 0.0, []
             for span, voxels in self._probable(label):
                 total += float(span.sum(dtype=np.float64))
-                boxes.append(bounding_box(voxels, self.reference.grid.shape))
-            return total, enclosing(box for box in boxes if box)
+                if box := bounding_box(voxels, self.reference.grid.shape):
+                    boxes.append(box)
+            return total, Box.around(boxes) if boxes else None
 
         return self._kept.once(("sum", label), look)
 
@@ -253,16 +254,11 @@ class Comparison:
 
     def _pack(self, box: Box, thresholds: tuple[float, ...]) -> NDArray[Any]:
         bits = np.min_scalar_type((1 << len(thresholds)) - 1)
-        packed = np.zeros([side.stop - side.start for side in box], bits, order="F")
+        packed = np.zeros(box.shape, bits, order="F")
         probable = self._sum_and_box(1)[1]
-        common = intersection(box, probable) if probable else None
-        if common:
-            inside = tuple(
-                slice(part.start - side.start, part.stop - side.start)
-                for part, side in zip(common, box, strict=True)
-            )
+        if probable and (common := box & probable):
             probability = self.probability(1).array[common]
-            packed[inside] = invasion.pack_levels(probability, thresholds)
+            packed[common.inside(box)] = invasion.pack_levels(probability, thresholds)
         return packed
 
 

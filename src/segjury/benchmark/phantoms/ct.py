@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from segjury.arrays import Triple
+from segjury.arrays import Box, Triple
 from segjury.benchmark.phantoms.abdomen import SPLENIC_VEIN, Anatomy
 from segjury.benchmark.phantoms.fields import (
-    Box,
     Field,
     Points,
     axes_mm,
     box_between,
     curve,
     ellipsoid_mm,
-    is_empty,
     smooth_noise,
     subgrid,
     triple,
@@ -134,7 +132,7 @@ def _paint_organ(image: Field, grid: Grid, organ: Organ, rng: np.random.Generato
     part_rng = np.random.default_rng(rng.integers(2**63))  # one draw, whatever the crop
     margin = semi + 2 * organ.waves_mm
     box = box_between(grid, centre - margin, centre + margin)
-    if is_empty(box):
+    if box.is_empty:
         return
     part = subgrid(grid, box)
     phi = ellipsoid_mm(part, centre.tolist(), semi.tolist())
@@ -149,7 +147,7 @@ def paint_course(
     points, radii = course[0], course[1] + grow_mm
     margin = radii.max() + 2
     box = box_between(grid, points.min(axis=0) - margin, points.max(axis=0) + margin)
-    if not is_empty(box):
+    if not box.is_empty:
         phi = tube_mm(subgrid(grid, box), points, radii, reach_mm=2.0)
         blend(image, box, grid, phi, hu)
 
@@ -175,7 +173,7 @@ def _paint_hollow(
     part_rng = np.random.default_rng(rng.integers(2**63))
     margin = radii.max() + 4
     box = box_between(grid, points.min(axis=0) - margin, points.max(axis=0) + margin)
-    if is_empty(box):
+    if box.is_empty:
         return
     part = subgrid(grid, box)
     phi = tube_mm(part, points, radii, reach_mm=4.0)
@@ -216,7 +214,7 @@ def _paint_spine(image: Field, grid: Grid) -> None:
 def _paint_block(image: Field, grid: Grid, centre: Triple, semi: Triple, hu: float) -> None:
     """A rounded box: the p-norm ball with p = 4."""
     box = box_between(grid, np.subtract(centre, semi) - 2, np.add(centre, semi) + 2)
-    if is_empty(box):
+    if box.is_empty:
         return
     axes = axes_mm(subgrid(grid, box))
     level = sum(((u - c) / s) ** 4 for u, c, s in zip(axes, centre, semi, strict=True))

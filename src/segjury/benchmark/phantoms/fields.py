@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
-from segjury.arrays import Triple
+from segjury.arrays import Box, Triple
 from segjury.images.grid import Grid
 
 Field = NDArray[np.float32]
 Points = NDArray[np.float64]
-Box = tuple[slice, slice, slice]
 
 _STEP_MM = 3.0  # distance of points on a resampled curve
 
@@ -36,41 +35,16 @@ def box_between(grid: Grid, low_mm: ArrayLike, high_mm: ArrayLike) -> Box:
     spacing, origin = np.array(grid.spacing_mm), np.array(grid.origin_mm)
     start = np.clip(np.floor((np.asarray(low_mm) - origin) / spacing), 0, grid.shape).astype(int)
     stop = np.clip(np.ceil((np.asarray(high_mm) - origin) / spacing) + 1, 0, grid.shape).astype(int)
-    x, y, z = (slice(int(a), int(max(a, b))) for a, b in zip(start, stop, strict=True))
-    return x, y, z
+    return Box(*(slice(int(a), int(max(a, b))) for a, b in zip(start, stop, strict=True)))
 
 
 def subgrid(grid: Grid, box: Box) -> Grid:
     """The grid of the voxels in a box."""
-    shape = tuple(part.stop - part.start for part in box)
     origin = tuple(
         start + part.start * step
         for start, step, part in zip(grid.origin_mm, grid.spacing_mm, box, strict=True)
     )
-    return Grid((shape[0], shape[1], shape[2]), grid.spacing_mm, (origin[0], origin[1], origin[2]))
-
-
-def is_empty(box: Box) -> bool:
-    """Whether a box holds no voxel."""
-    return any(part.stop <= part.start for part in box)
-
-
-def around(boxes: Sequence[Box]) -> Box:
-    """The smallest box that holds all of some boxes."""
-    x, y, z = (
-        slice(min(side.start for side in sides), max(side.stop for side in sides))
-        for sides in zip(*boxes, strict=True)
-    )
-    return x, y, z
-
-
-def within(box: Box, outer: Box) -> Box:
-    """A box counted from the start of another one, which holds it."""
-    x, y, z = (
-        slice(side.start - whole.start, side.stop - whole.start)
-        for side, whole in zip(box, outer, strict=True)
-    )
-    return x, y, z
+    return Grid(box.shape, grid.spacing_mm, (origin[0], origin[1], origin[2]))
 
 
 def triple(values: ArrayLike) -> Triple:
@@ -103,7 +77,7 @@ def tube_mm(grid: Grid, points_mm: Points, radii_mm: Points, *, reach_mm: float)
         start, end = points_mm[i], points_mm[i + 1]
         margin = max(radii_mm[i], radii_mm[i + 1]) + reach_mm
         box = box_between(grid, np.minimum(start, end) - margin, np.maximum(start, end) + margin)
-        if not is_empty(box):
+        if not box.is_empty:
             cone = _segment_mm(subgrid(grid, box), start, end, radii_mm[i], radii_mm[i + 1])
             np.maximum(field[box], cone, out=field[box])
     return field

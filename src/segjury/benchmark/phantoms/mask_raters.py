@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from segjury.arrays import Box, bounding_box, grow
-from segjury.benchmark.phantoms.fields import Field, smooth_noise, subgrid, within
+from segjury.arrays import Box, bounding_box
+from segjury.benchmark.phantoms.fields import Field, smooth_noise, subgrid
 from segjury.benchmark.phantoms.raters import Mask, miss_part
 from segjury.images.grid import Grid
 from segjury.images.labels import LabelMap
@@ -83,7 +83,7 @@ def part_of(mask: LabelMap, label: int, *, disagreement: float, bias_mm: float) 
     radius = _radius_mm(voxels.size, mask.grid)
     margin = min(2.5 * disagreement, 1.5) * radius + max(bias_mm, 0.0)
     box = _grown(tight, margin, mask.grid)
-    phi = _phi_mm(mask.crop(label, box), within(grow(tight, 1, mask.grid.shape), box), mask.grid)
+    phi = _phi_mm(mask.crop(label, box), tight.grow(1, mask.grid.shape).inside(box), mask.grid)
     return MaskPart(label, box, subgrid(mask.grid, box), phi, radius)
 
 
@@ -95,12 +95,7 @@ def _radius_mm(voxels: int, grid: Grid) -> float:
 
 
 def _grown(box: Box, margin_mm: float, grid: Grid) -> Box:
-    x, y, z = (
-        slice(max(side.start - n, 0), min(side.stop + n, count))
-        for side, step, count in zip(box, grid.spacing_mm, grid.shape, strict=True)
-        for n in [math.ceil(margin_mm / step) + 2]
-    )
-    return x, y, z
+    return box.grow([math.ceil(margin_mm / step) + 2 for step in grid.spacing_mm], grid.shape)
 
 
 def _phi_mm(mask: Mask, around: Box, grid: Grid) -> Field:

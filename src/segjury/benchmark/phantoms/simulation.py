@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Box, coordinates, flat, nonzero_spans
-from segjury.benchmark.phantoms.fields import around, within
+from segjury.arrays import Box, flat, nonzero_spans
 from segjury.benchmark.phantoms.mask_raters import (
     MaskPart,
     RaterPanel,
@@ -68,7 +67,7 @@ class Simulation:
         """What a rater drew, on the grid of the mask."""
         whole = np.zeros(self.grid.shape, np.uint8, order="F")
         drawn = self.patterns.spread(self.patterns.labels[:, rater].astype(np.uint8))
-        whole[self.box] = drawn.reshape(_shape(self.box), order="F")
+        whole[self.box] = drawn.reshape(self.box.shape, order="F")
         return Volume(whole, self.grid)
 
 
@@ -97,7 +96,7 @@ def simulate(
         ]
         for part in parts
     ]
-    box = around([part.box for part in parts])
+    box = Box.around([part.box for part in parts])
     wanted = 1 - disagreement
     targets = np.full(len(parts), wanted)
     rounds: list[tuple[float, Simulation]] = []
@@ -160,16 +159,16 @@ def _draw(
             yield _marks(_drawing(parts, panel, rater, amplitudes, box))
         yield _marks(_crop(mask, box))
 
-    return number_patterns(everyone(), math.prod(_shape(box)))
+    return number_patterns(everyone(), math.prod(box.shape))
 
 
 def _drawing(
     parts: Sequence[MaskPart], panel: RaterPanel, rater: int, amplitudes: Sequence[float], box: Box
 ) -> NDArray[np.uint8]:
-    labels = np.zeros(_shape(box), np.uint8, order="F")
+    labels = np.zeros(box.shape, np.uint8, order="F")
     depth = np.zeros(labels.shape, np.float32, order="F")
     for part, amplitude in zip(parts, amplitudes, strict=True):
-        here = within(part.box, box)
+        here = part.box.inside(box)
         drawn = drawn_mm(sketch(part, panel, rater), amplitude)
         deeper = drawn > depth[here]
         labels[here][deeper] = part.label
@@ -184,15 +183,9 @@ def _marks(labels: NDArray[np.uint8]) -> Iterator[Piece]:
 
 
 def _crop(mask: LabelMap, box: Box) -> NDArray[np.uint8]:
-    x, y, z = coordinates(mask.voxels, mask.grid.shape)
-    labels = np.zeros(_shape(box), np.uint8, order="F")
-    labels[x - box[0].start, y - box[1].start, z - box[2].start] = mask.labels
+    labels = np.zeros(box.shape, np.uint8, order="F")
+    labels[box.places(mask.voxels, mask.grid.shape)] = mask.labels
     return labels
-
-
-def _shape(box: Box) -> tuple[int, int, int]:
-    x, y, z = (side.stop - side.start for side in box)
-    return x, y, z
 
 
 # ---- checks and files ----------------------------------------------------------------------

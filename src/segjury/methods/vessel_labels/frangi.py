@@ -84,10 +84,9 @@ def frangi(image: NDArray[Any], kind: Filter, *, gamma: float) -> Floats:
     the volume. Near them that mirrors the first derivatives once more, so that theirs are no longer
     those of a mirrored image.
     """
-    whole = (slice(0, image.shape[0]), slice(0, image.shape[1]), slice(0, image.shape[2]))
     vesselness = np.zeros(image.shape)
     for scale_mm in kind.scales_mm:
-        seen = ridges(image, whole, scale_mm, kind)
+        seen = ridges(image, Box.whole(image.shape), scale_mm, kind)
         best = np.maximum(vesselness.reshape(-1)[seen.voxels], seen.vesselness(gamma))
         vesselness.reshape(-1)[seen.voxels] = best
     return vesselness

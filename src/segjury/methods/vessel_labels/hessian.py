@@ -75,17 +75,10 @@ def hessian(image: NDArray[Any], box: Box, sigma_voxels: Triple) -> Hessian:
     return xx, xy, xz, derivatives[0, 2, 0], derivatives[0, 1, 1], derivatives[0, 0, 2]
 
 
-def _with_surroundings(
-    box: Box, shape: tuple[int, ...], sigma_voxels: Triple
-) -> tuple[Box, tuple[slice, ...]]:
+def _with_surroundings(box: Box, shape: tuple[int, ...], sigma_voxels: Triple) -> tuple[Box, Box]:
     """What a box needs of the image, and where the box is in that."""
-    region, inner = [], []
-    for side, size, sigma in zip(box, shape, sigma_voxels, strict=True):
-        start = max(side.start - reach_voxels(sigma), 0)
-        stop = min(side.stop + reach_voxels(sigma), size)
-        region.append(slice(start, stop))
-        inner.append(slice(side.start - start, side.stop - start))
-    return (region[0], region[1], region[2]), tuple(inner)
+    region = box.grow([reach_voxels(sigma) for sigma in sigma_voxels], shape)
+    return region, box.inside(region)
 
 
 def _filtered(values: Floats, kernel: Floats, axis: int, inner: tuple[slice, ...]) -> Floats:

@@ -87,7 +87,7 @@ def responses(
 def tiles(shape: Shape, side: int) -> list[Box]:
     """Boxes with sides of up to `side` voxels that fill a volume."""
     x_sides, y_sides, z_sides = (_cut(size, side) for size in shape)
-    return [(x, y, z) for z in z_sides for y in y_sides for x in x_sides]
+    return [Box(x, y, z) for z in z_sides for y in y_sides for x in x_sides]
 
 
 def _cut(size: int, side: int) -> list[slice]:
@@ -99,7 +99,7 @@ def _cut(size: int, side: int) -> list[slice]:
 def _of_tile(
     image: NDArray[np.float32], box: Box, *, kind: Filter, settings: Sequence[Setting]
 ) -> TileResponses:
-    size = [side.stop - side.start for side in box]
+    size = box.shape
     steps = np.zeros((len(settings), int(np.prod(size))), np.uint16)
     for number, scale_mm in enumerate(kind.scales_mm):
         seen = ridges(image, box, scale_mm, kind)

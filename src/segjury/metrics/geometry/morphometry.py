@@ -171,7 +171,7 @@ def _ratio(part: float, whole: float) -> float:
 
 def _box_volume_mm3(voxels: Ints, shape: Shape, spacing: Floats) -> float:
     box = bounding_box(voxels, shape)
-    return float(np.prod([side.stop - side.start for side in box] * spacing)) if box else 0.0
+    return float(np.prod(box.shape * spacing)) if box else 0.0
 
 
 def fractal_dimension(mask: ArrayLike, *, spacing_mm: ArrayLike) -> float:

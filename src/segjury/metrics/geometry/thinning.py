@@ -49,12 +49,11 @@ def _lee(voxels: Ints, shape: Shape) -> Ints:
     box = bounding_box(voxels, shape)
     if box is None:
         return voxels
-    mask = np.zeros([side.stop - side.start for side in box], bool)
+    mask = np.zeros(box.shape, bool)
     for start in range(0, voxels.size, LONGEST_SPAN):
-        axes = coordinates(voxels[start : start + LONGEST_SPAN], shape)
-        mask[tuple(axis - side.start for axis, side in zip(axes, box, strict=True))] = True
+        mask[box.places(voxels[start : start + LONGEST_SPAN], shape)] = True
     x, y, z = np.nonzero(skeletonize(mask, method="lee"))
-    thin = (x + box[0].start) + shape[0] * ((y + box[1].start) + shape[1] * (z + box[2].start))
+    thin = (x + box.x.start) + shape[0] * ((y + box.y.start) + shape[1] * (z + box.z.start))
     return np.sort(thin)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import bounding_box, enclosing
+from segjury.arrays import Box, bounding_box
 from segjury.consensus import agreement_region, soft_mean, union
 from segjury.metrics import agreement, calibration, overlap, volume
 from segjury.metrics.metric import Reading
@@ -57,9 +57,9 @@ def score_mr_ece(comparison: Comparison, label: int, use: form.MrEce, reading: R
     marked = patterns.marked(label)
     anyone = union(patterns, label=label)
     shape = comparison.reference.grid.shape
-    boxes = (bounding_box(v[anyone[codes]], shape) for v, codes in patterns.marks.pieces())
-    box = enclosing(each for each in boxes if each)
-    around = calibration.scored_box(box, shape, use.padding_voxels)
+    boxes = [bounding_box(v[anyone[codes]], shape) for v, codes in patterns.marks.pieces()]
+    marks = [box for box in boxes if box]
+    around = calibration.scored_box(Box.around(marks) if marks else None, shape, use.padding_voxels)
     if around is None:
         return Measured(math.nan, "no rater marked anything")
     histogram = comparison.lesion_calibration(label, around, use.bins, reading)

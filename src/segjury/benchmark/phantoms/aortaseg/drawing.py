@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
+from segjury.arrays import Box
 from segjury.benchmark.phantoms.aortaseg.anatomy import LABELS, ZONES, Course, Tree
 from segjury.benchmark.phantoms.fields import (
-    Box,
     Field,
     Points,
-    around,
     box_between,
     subgrid,
     tube_mm,
-    within,
 )
 from segjury.images.grid import Grid
 
@@ -56,11 +54,11 @@ def draw(grid: Grid, tree: Tree) -> list[DrawnVessels]:
 
 def label_map(grid: Grid, vessels: Sequence[DrawnVessels], cuts_mm: Sequence[float]) -> Labels:
     """Each voxel's label: that of the vessel it lies deepest in, of the zone in the aorta."""
-    region = around([vessel.box for vessel in vessels])
-    part = np.zeros([side.stop - side.start for side in region], np.uint8, order="F")
+    region = Box.around([vessel.box for vessel in vessels])
+    part = np.zeros(region.shape, np.uint8, order="F")
     deepest = np.zeros(part.shape, np.float32, order="F")
     for vessel in vessels:
-        box = within(vessel.box, region)
+        box = vessel.box.inside(region)
         depth = vessel.depth_mm + np.float32(_PRECEDENCE_MM.get(vessel.name, 0.0))
         here = (vessel.depth_mm > 0) & (depth > deepest[box])
         part[box][here] = (

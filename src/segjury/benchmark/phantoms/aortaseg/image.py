@@ -7,18 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Triple
+from segjury.arrays import Box, Triple
 from segjury.benchmark.phantoms.aortaseg.anatomy import T6_MM, Course, Flap, Tree
 from segjury.benchmark.phantoms.aortaseg.drawing import DrawnVessels, positions_mm
 from segjury.benchmark.phantoms.ct import AIR, BONE, FAT, MARROW, MUSCLE, VISCERAL_FAT
 from segjury.benchmark.phantoms.fields import (
-    Box,
     Field,
     Points,
     axes_mm,
     box_between,
     ellipsoid_mm,
-    is_empty,
     subgrid,
 )
 from segjury.images.grid import Grid
@@ -96,7 +94,7 @@ def _body_section(grid: Grid) -> Image:
 
 def _paint_organ(image: Image, grid: Grid, centre: Triple, semi: Points, hu: float) -> None:
     box = box_between(grid, centre - semi - 2, centre + semi + 2)
-    if not is_empty(box):
+    if not box.is_empty:
         _blend(image, box, grid, ellipsoid_mm(subgrid(grid, box), centre, semi.tolist()), hu)
 
 

@@ -12,17 +12,15 @@ from typing import Literal
 
 import numpy as np
 
-from segjury.arrays import Triple
+from segjury.arrays import Box, Triple
 from segjury.benchmark.phantoms.abdomen import CAVA, SPLENIC_VEIN, Anatomy
 from segjury.benchmark.phantoms.fields import (
-    Box,
     Field,
     Points,
     axes_mm,
     box_between,
     curve,
     ellipsoid_mm,
-    is_empty,
     smooth_noise,
     subgrid,
     tube_mm,
@@ -176,7 +174,7 @@ def _cavity_mm(grid: Grid) -> Field:
 def _cut_tube(phi_mm: Field, grid: Grid, course: tuple[Points, Points], *, gap_mm: float) -> None:
     """Take a tube, and a gap around it, out of a body, in place."""
     box = box_between(grid, *_around(course))
-    if not is_empty(box):
+    if not box.is_empty:
         tube = tube_mm(subgrid(grid, box), *course, reach_mm=REACH_MM)
         np.minimum(phi_mm[box], -tube - np.float32(gap_mm), out=phi_mm[box])
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Shape
+from segjury.arrays import Box, Shape
 from segjury.benchmark.phantoms.curvas24.anatomy import (
     OrganPart,
     PartName,
@@ -24,7 +24,6 @@ from segjury.benchmark.phantoms.curvas24.anatomy import (
 from segjury.benchmark.phantoms.curvas24.image import render
 from segjury.benchmark.phantoms.curvas24.patients import make_patient
 from segjury.benchmark.phantoms.curvas24.raters import CORRECTORS, DrawnOrgan, draw_part
-from segjury.benchmark.phantoms.fields import Box, around
 from segjury.images.grid import Grid
 
 FIELD_OF_VIEW_MM = (344.0, 256.0, 264.0)
@@ -69,7 +68,7 @@ class OrganCase:
     @property
     def roi(self) -> Box:
         """The region that holds all parts."""
-        return around([part.box for part in self.parts.values()])
+        return Box.around([part.box for part in self.parts.values()])
 
 
 def make_case(index: int, *, seed: int = 0, shape: Shape = (112, 96, 64)) -> OrganCase:

@@ -24,7 +24,6 @@ from segjury.benchmark.phantoms.fields import (
     box_between,
     curve,
     ellipsoid_mm,
-    is_empty,
     smooth_noise,
     subgrid,
 )
@@ -78,5 +77,5 @@ def _paint_part(image: Field, grid: Grid, part: OrganPart, rng: np.random.Genera
 
 def _paint_ball(image: Field, grid: Grid, centre: Triple, semi: Triple, hu: float) -> None:
     box = box_between(grid, np.subtract(centre, semi) - 2, np.add(centre, semi) + 2)
-    if not is_empty(box):
+    if not box.is_empty:
         blend(image, box, grid, ellipsoid_mm(subgrid(grid, box), centre, semi), hu)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Shape
+from segjury.arrays import Box, Shape
 from segjury.benchmark.phantoms.abdomen import Anatomy, make_anatomy
-from segjury.benchmark.phantoms.fields import Box, Field, box_between, subgrid, triple
+from segjury.benchmark.phantoms.fields import Field, box_between, subgrid, triple
 from segjury.benchmark.phantoms.pdacvi.anatomy import (
     Lesion,
     Location,

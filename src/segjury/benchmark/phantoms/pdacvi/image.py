@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from segjury.arrays import Box
 from segjury.benchmark.phantoms.abdomen import CAVA, LIVER_VEINS, Anatomy
 from segjury.benchmark.phantoms.ct import (
     CAVA_HU,
@@ -20,7 +21,7 @@ from segjury.benchmark.phantoms.ct import (
     paint_vessels,
     with_noise,
 )
-from segjury.benchmark.phantoms.fields import Box, Field, curve, smooth_noise, subgrid
+from segjury.benchmark.phantoms.fields import Field, curve, smooth_noise, subgrid
 from segjury.images.grid import Grid
 
 LESION = 58

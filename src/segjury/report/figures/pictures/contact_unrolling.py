@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Bools, Box, Floats, Ints, Triple, bounding_box, grow, nonzero_voxels
+from segjury.arrays import Bools, Box, Floats, Ints, Triple, bounding_box, nonzero_voxels
 from segjury.images.grid import Direction
 from segjury.metrics.contact import (
     VesselSections,
@@ -93,7 +93,7 @@ def _found(images: CaseImages) -> list[VesselContact]:
         tight = bounding_box(nonzero_voxels(mask), mask.shape)
         if tight is None:
             continue
-        box = grow(tight, REACH, mask.shape)
+        box = tight.grow(REACH, mask.shape)
         lesions = _lesions(images, box)
         shell = _shell(mask[box])
         if any(packed[shell].any() for packed, _ in lesions.values()):  # else spare the centreline

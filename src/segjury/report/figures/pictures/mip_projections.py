@@ -72,8 +72,7 @@ def project_labels(labels: Labels, plane: Plane) -> tuple[Labels, Floats]:
 
 def main_plane(images: CaseImages) -> Plane:
     """The plane on which the reference spreads most."""
-    box = _bounds(images.consensus)
-    shape = [side.stop - side.start for side in box]
+    shape = _bounds(images.consensus).shape
 
     def area(plane: Plane) -> float:
         width, height = plane.size_mm(shape, images.spacing_mm)
@@ -85,15 +84,14 @@ def main_plane(images: CaseImages) -> Plane:
 def reference_part(images: CaseImages) -> Box:
     """The part of an upright case that holds the reference, with a margin, not too slender."""
     box = _bounds(images.consensus)
-    pairs = list(zip(box, images.spacing_mm, strict=True))
-    least_mm = _SLENDEREST * max((side.stop - side.start) * mm for side, mm in pairs)
+    lengths = list(zip(box.shape, images.spacing_mm, strict=True))
+    least_mm = _SLENDEREST * max(length * mm for length, mm in lengths)
     sides = []
-    for (side, mm), size in zip(pairs, images.consensus.shape, strict=True):
-        length = side.stop - side.start
+    for side, (length, mm), size in zip(box, lengths, images.consensus.shape, strict=True):
         wanted = max(round((1 + 2 * _MARGIN) * length), round(least_mm / mm), length + 4)
         first = side.start - (wanted - length) // 2
         sides.append(slice(max(first, 0), min(first + wanted, size)))
-    return sides[0], sides[1], sides[2]
+    return Box(*sides)
 
 
 def _bounds(mask: Labels) -> Box:
@@ -102,7 +100,7 @@ def _bounds(mask: Labels) -> Box:
     for axis, size in enumerate(mask.shape):
         hit = np.flatnonzero(mask.any(axis=tuple(a for a in range(3) if a != axis)))
         sides.append(slice(int(hit[0]), int(hit[-1]) + 1) if hit.size else slice(0, size))
-    return sides[0], sides[1], sides[2]
+    return Box(*sides)
 
 
 def closer_window(outcomes: Sequence[Classes]) -> Window:
