@@ -83,19 +83,19 @@ def failures_data(study: Study) -> pd.DataFrame:
     `not_scored` is where there is no score, or only what the policy set for a lost prediction;
     `methods_failing` counts the methods that fail any rule on the case.
     """
-    panel, found = study.analysis.panel, study.analysis.failures
+    panel, failures = study.analysis.panel, study.analysis.failures
     at = {key: k for k, key in enumerate(panel.keys)}
-    lost = panel.lost[[at[rule.metric] for rule in found.rules]]
-    missing: Bools = np.any(found.unscored | lost, axis=0)
+    lost = panel.lost[[at[rule.metric] for rule in failures.rules]]
+    missing: Bools = np.any(failures.unscored | lost, axis=0)
     return pd.DataFrame(
         [
             {
                 "method": method,
                 "case": panel.cases[c],
-                **dict(zip(_rules(study), map(bool, found.failed[:, c, m]), strict=True)),
-                "failed": int(found.failed[:, c, m].sum()),
+                **dict(zip(_rules(study), map(bool, failures.failed[:, c, m]), strict=True)),
+                "failed": int(failures.failed[:, c, m].sum()),
                 "not_scored": bool(missing[c, m]),
-                "methods_failing": int(found.failing_any[c]),
+                "methods_failing": int(failures.failing_any[c]),
             }
             for m, method in enumerate(panel.methods)
             for c in _order(study)[:MOST_CASES]
@@ -213,10 +213,10 @@ def _in_words(study: Study) -> list[str]:
 
 def failures_alt(study: Study) -> str:
     """The rules, failed cases of each method, and the cases on which several fail."""
-    panel, found = study.analysis.panel, study.analysis.failures
-    any_rule = found.failed.any(axis=0).sum(axis=0)
+    panel, failures = study.analysis.panel, study.analysis.failures
+    any_rule = failures.failed.any(axis=0).sum(axis=0)
     each = (f"{plain(m)} {n}" for m, n in zip(panel.methods, any_rule, strict=True))
-    shared = [f"{plain(panel.cases[c])} ({found.failing_any[c]})" for c in found.recurrent]
+    shared = [f"{plain(panel.cases[c])} ({failures.failing_any[c]})" for c in failures.recurrent]
     return (
         f"Map of failures of {len(panel.methods)} methods on {len(panel.cases)} cases. "
         f"Rules: {'; '.join(_in_words(study))}. Cases failed: {', '.join(each)}. "

@@ -17,13 +17,13 @@ _MOST_NAMED = 3
 
 def correlations_of(study: Study) -> MetricCorrelations:
     """The correlations of a study."""
-    found = study.analysis.correlations
-    if found is None:
+    correlations = study.analysis.correlations
+    if correlations is None:
         raise InputError(
             "nothing can be correlated in this table",
             "Correlations need two scores that are ranked, and three rows of each",
         )
-    return found
+    return correlations
 
 
 def correlation_text(value: float) -> str:

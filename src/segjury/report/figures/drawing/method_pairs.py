@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
@@ -14,7 +13,7 @@ from segjury.analysis.tests import ScoreTests
 from segjury.errors import InputError
 from segjury.report.figures.drawing.frame import width_of_names
 from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED
-from segjury.wording import NONE, number, p_text, p_words
+from segjury.wording import number, p_text, p_words
 
 FRAME_IN = 0.45
 _CELL_IN = 0.275  # the narrowest cell that holds "<.001"
@@ -24,21 +23,20 @@ _SCALE_IN = 0.07
 
 def tests_of(study: Study, score: str) -> ScoreTests:
     """The tests of a score that counts."""
-    found = study.analysis.scores.get(study.column(score).key)
-    if found is None or found.tests is None:
+    analysed = study.analysis.scores.get(study.column(score).key)
+    if analysed is None or analysed.tests is None:
         raise InputError(
             f"nothing was tested on '{score}'",
             "Tests need a score that is ranked, two methods and two cases",
         )
-    return found.tests
+    return analysed.tests
 
 
 def friedman_words(tests: ScoreTests) -> str:
     """Friedman's result: `Friedman χ²(5) = 15.83, p = .007, 10 cases`."""
-    found = tests.friedman
-    chi2 = number(found.chi2, 2) if np.isfinite(found.chi2) else NONE
-    words = p_words(found.p, tests.alpha)
-    return f"Friedman χ²({found.df}) = {chi2}, {words}, {tests.cases} cases"
+    friedman = tests.friedman
+    words = f"{number(friedman.chi2, 2)}, {p_words(friedman.p, tests.alpha)}"
+    return f"Friedman χ²({friedman.df}) = {words}, {tests.cases} cases"
 
 
 def too_few(tests: ScoreTests) -> str:

@@ -69,8 +69,8 @@ def deciding_angles(
     rows = pairs.to_frame(index=False).merge(angles[columns], how="left", on=key)
     scores = vessel_scores(study).to_dict()
     places = zip(rows["method"], rows["structure"], strict=True)
-    found = [scores.get((case, *place), np.nan) for place in places]
-    table = rows.rename(columns={"value": "angle"}).assign(case=case, score=found)
+    values = [scores.get((case, *place), np.nan) for place in places]
+    table = rows.rename(columns={"value": "angle"}).assign(case=case, score=values)
     return table[list(COLUMNS)]
 
 

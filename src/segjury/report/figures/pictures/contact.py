@@ -41,15 +41,15 @@ def contact(images: CaseImages) -> Figure:
     the raters in contact, or of the thresholds of a method's map. Behind each strip are the mean
     contact angle and its range; above, the raters' contact on the vessel itself.
     """
-    found = [_centred(each) for each in contacts(images)]
+    vessels = [_centred(each) for each in contacts(images)]
     rows = [RATERS, *images.predictions]
     untouched = _untouched(images)
-    layout = StripLayout(len(found), len(rows))
+    layout = StripLayout(len(vessels), len(rows))
     height_in = layout.bottom_in + _BELOW_IN + (_LINE_IN if untouched else 0.0)
     with styled():
         figure = Figure(figsize=(PAGE_WIDTH_IN, height_in))
         title_picture(figure, f"Case {images.case}", "contact of lesion and vessels")
-        for column, vessel in enumerate(found):
+        for column, vessel in enumerate(vessels):
             draw_views(figure, layout, column, images, vessel)
             for row, who in enumerate(rows):
                 axes = layout.strip(figure, column, row)

@@ -88,7 +88,7 @@ def contacts(images: CaseImages) -> list[VesselContact]:
 
 
 def _found(images: CaseImages) -> list[VesselContact]:
-    found = []
+    touched = []
     for vessel, mask in images.structures.items():
         tight = bounding_box(nonzero_voxels(mask), mask.shape)
         if tight is None:
@@ -97,8 +97,8 @@ def _found(images: CaseImages) -> list[VesselContact]:
         lesions = _lesions(images, box)
         shell = _shell(mask[box])
         if any(packed[shell].any() for packed, _ in lesions.values()):  # else spare the centreline
-            found.append(_contact(images, vessel, box, lesions))
-    return [each for each in found if each]
+            touched.append(_contact(images, vessel, box, lesions))
+    return [each for each in touched if each]
 
 
 _Lesions = dict[str, tuple[NDArray[Any], tuple[str, ...]]]  # packed masks and their names

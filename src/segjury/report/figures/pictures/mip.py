@@ -112,7 +112,7 @@ def _name_labels(axes: Axes, scene: Scene, width_in: float) -> None:
         return
     width, height = scene.size_mm(scene.plane)
     columns, rows = scene.reference.shape
-    found = [
+    callouts = [
         Callout(name, (x + 0.5) * width / columns, (y + 0.5) * height / rows, label_colour(number))
         for name, number in scene.images.numbers.items()
         if (scene.reference == number).any()
@@ -121,7 +121,7 @@ def _name_labels(axes: Axes, scene: Scene, width_in: float) -> None:
     inch = width / width_in
     write_callouts(
         axes,
-        found,
+        callouts,
         left=-0.08 * inch,
         right=width + 0.08 * inch,
         gap=0.105 * inch,

@@ -81,12 +81,12 @@ def outcome_counts(reference: Labels, prediction: Labels) -> dict[Outcome, int]:
     """Voxels by outcome, of label maps that are mostly empty."""
     drawn = reference != 0
     given, guessed = reference[drawn], prediction[drawn]
-    right, found = int((given == guessed).sum()), int(np.count_nonzero(guessed))
+    right, covered = int((given == guessed).sum()), int(np.count_nonzero(guessed))
     return {
         Outcome.RIGHT: right,
-        Outcome.MISSED: given.size - found,
-        Outcome.ADDED: int(np.count_nonzero(prediction)) - found,
-        Outcome.OTHER_LABEL: found - right,
+        Outcome.MISSED: given.size - covered,
+        Outcome.ADDED: int(np.count_nonzero(prediction)) - covered,
+        Outcome.OTHER_LABEL: covered - right,
     }
 
 

@@ -121,7 +121,7 @@ def name_labels(axes: Axes, images: CaseImages, view: Slice, shown: Labels) -> N
     """Write the name of every label in a part of the slice, where there are several."""
     if len(images.labels) == 1:
         return
-    found = [
+    callouts = [
         Callout(
             name,
             (column + 0.5) * view.spacing_mm[0],
@@ -134,7 +134,7 @@ def name_labels(axes: Axes, images: CaseImages, view: Slice, shown: Labels) -> N
     ]
     width, height = view.size_mm
     write_callouts(
-        axes, found, left=0.03 * width, right=0.94 * width, gap=0.045 * height, inside=True
+        axes, callouts, left=0.03 * width, right=0.94 * width, gap=0.045 * height, inside=True
     )
 
 

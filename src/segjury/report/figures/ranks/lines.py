@@ -204,9 +204,9 @@ def lines_data(study: Study) -> pd.DataFrame:
 
     Methods that tie share the best of their places, and stand in their rows as in the ranking.
     """
-    found, rows = study.analysis.sensitivity, []
-    for column, (kind, choice, tau, places) in enumerate(_columns(found)):
-        same = bool(np.array_equal(places, found.places))
+    sensitivity, rows = study.analysis.sensitivity, []
+    for column, (kind, choice, tau, places) in enumerate(_columns(sensitivity)):
+        same = bool(np.array_equal(places, sensitivity.places))
         drawn = _rows(places)
         rows += [
             {
@@ -224,10 +224,10 @@ def lines_data(study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _columns(found: Sensitivity) -> Iterator[tuple[str, str, float, Floats]]:
+def _columns(sensitivity: Sensitivity) -> Iterator[tuple[str, str, float, Floats]]:
     """Kind, choice, tau and places: of the ranking as it is, then of every other choice."""
-    yield AS_RANKED, AS_RANKED, 1.0, found.places
-    for variant in found.choices:
+    yield AS_RANKED, AS_RANKED, 1.0, sensitivity.places
+    for variant in sensitivity.choices:
         yield variant.kind, variant.choice, variant.tau, variant.places
 
 

@@ -183,11 +183,11 @@ def _lanes(groups: Mapping[str, Sequence[int]]) -> dict[str, int]:
 
 def _groups(each: pd.DataFrame) -> dict[str, list[int]]:
     """The rows of the methods under each letter, the best group first."""
-    found: dict[str, list[int]] = {}
+    rows: dict[str, list[int]] = {}
     for row, letters in enumerate(each["group"]):
         for letter in LETTER.findall(letters):
-            found.setdefault(letter, []).append(row)
-    return found
+            rows.setdefault(letter, []).append(row)
+    return rows
 
 
 def _head(axes: Axes, text: str, x: float) -> None:
@@ -207,12 +207,12 @@ def ranks_data(study: Study) -> pd.DataFrame:
         about = {"place": int(board.position[method]), "mean_rank": float(board.mean_rank[method])}
         sure: dict[str, float | str] = {}
         if resampled(study):
-            found = analysis.stability.overall
+            ranks = analysis.stability.overall
             sure = {
-                "resampled_from": float(found.rank[m]),
-                "low": float(found.low[m]),
-                "high": float(found.high[m]),
-                "group": found.groups[m],
+                "resampled_from": float(ranks.rank[m]),
+                "low": float(ranks.low[m]),
+                "high": float(ranks.high[m]),
+                "group": ranks.groups[m],
             }
             if analysis.with_raters is not None:
                 both = analysis.with_raters.overall

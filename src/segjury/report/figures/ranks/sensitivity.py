@@ -187,9 +187,9 @@ def sensitivity_data(study: Study) -> pd.DataFrame:
 
 def _kinds(study: Study) -> dict[str, list[Variant]]:
     """The variants by what was changed; a choice that ties all methods says nothing of a place."""
-    found = study.analysis.sensitivity
-    kinds = {kind: found.of_kind(kind) for kind in LEFT_OUT}
-    kinds[OTHER_CHOICES] = [variant for variant in found.choices if _orders(variant)]
+    every = study.analysis.sensitivity
+    kinds = {kind: every.of_kind(kind) for kind in LEFT_OUT}
+    kinds[OTHER_CHOICES] = [variant for variant in every.choices if _orders(variant)]
     return {kind: variants for kind, variants in kinds.items() if variants}
 
 

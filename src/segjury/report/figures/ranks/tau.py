@@ -138,9 +138,9 @@ def tau_data(study: Study) -> pd.DataFrame:
     }
     least = min((float(taus.min()) for taus in known.values() if len(taus)), default=1.0)
     step = tau_step(len(study.methods), least)
-    found = [_rows(score, taus, step) for score, taus in known.items()]
-    found.sort(key=lambda rows: (-rows[0]["median"], -rows[0]["q1"]))
-    return pd.DataFrame([row for rows in found for row in rows])
+    by_score = [_rows(score, taus, step) for score, taus in known.items()]
+    by_score.sort(key=lambda rows: (-rows[0]["median"], -rows[0]["q1"]))
+    return pd.DataFrame([row for rows in by_score for row in rows])
 
 
 def _rows(score: str, taus: Floats, step: float) -> list[dict[str, Any]]:

@@ -37,13 +37,13 @@ _NOTE = (
 def ceiling(scores: Scores) -> Figure:
     """A row per score with its own axis, the better end on the right."""
     study = study_of(scores)
-    found = study.ceilings
+    ceilings = study.ceilings
     with styled():
         names_in = width_of_names(study.methods) + 0.35
-        height_in = max(_ROW_IN * len(found), key_height(study.methods))
+        height_in = max(_ROW_IN * len(ceilings), key_height(study.methods))
         figure = sheet(max(PAGE_WIDTH_IN, 4.6 + names_in), _FRAME_IN + height_in)
-        grid = figure.add_gridspec(len(found), 2, width_ratios=(5.2, names_in))
-        for row, (score, each) in enumerate(found.items()):
+        grid = figure.add_gridspec(len(ceilings), 2, width_ratios=(5.2, names_in))
+        for row, (score, each) in enumerate(ceilings.items()):
             _draw(figure.add_subplot(grid[row, 0]), study, study.column(score), each)
         key = figure.add_subplot(grid[:, 1])
         draw_key(key, study, height_in)

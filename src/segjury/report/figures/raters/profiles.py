@@ -57,14 +57,14 @@ def rater_profiles(
 ) -> list[Illustration]:
     """Bias and quality of the raters on each label."""
     several = len(raters["label"].unique()) > 1
-    found = []
+    figures = []
     for label, own in raters.groupby("label", sort=False):
         cases = measures[measures["label"] == label]
         for name, title, traits, help_ in _KINDS:
             if own[traits[0].column].notna().any():
                 of = f", {plain(label)}" if several else ""
                 caption = f"{_HELP.replace('its', f'its {100 * level:g} %')}{help_}"
-                found.append(
+                figures.append(
                     Illustration(
                         figure=profile(own, cases, traits, f"{title}{of}", caption),
                         name=f"{name} {label}" if several else name,
@@ -74,7 +74,7 @@ def rater_profiles(
                         data=own,
                     )
                 )
-    return found
+    return figures
 
 
 def profile(

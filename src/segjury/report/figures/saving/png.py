@@ -43,11 +43,11 @@ def indexed_png(pixels: NDArray[np.uint8], dpi: int) -> bytes:
 def _colours(pixels: NDArray[np.uint8], even: Bools) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Numbers of the pixels (n, red green blue) in a palette, and the palette."""
     packed = pixels.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
-    found, place = np.unique(packed, return_inverse=True)
-    order = np.argsort(-np.bincount(place[even], minlength=len(found)), kind="stable")
-    colours = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1).astype(np.uint8)
+    codes, place = np.unique(packed, return_inverse=True)
+    order = np.argsort(-np.bincount(place[even], minlength=len(codes)), kind="stable")
+    colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1).astype(np.uint8)
     exact, others = order[:EXACT], order[EXACT:]
-    numbers = np.zeros(len(found), np.intp)
+    numbers = np.zeros(len(codes), np.intp)
     numbers[exact] = np.arange(len(exact))
     palette = colours[exact]
     if others.size:

@@ -131,8 +131,8 @@ class _Sheet:
         """References with short names: `url(#p1)`, `#m2`."""
         return re.sub(
             r"\b([pm])[0-9a-f]{10}\b",
-            lambda found: self.names.setdefault(
-                found.group(), f"{found.group(1)}{len(self.names)}"
+            lambda match: self.names.setdefault(
+                match.group(), f"{match.group(1)}{len(self.names)}"
             ),
             text,
         )
@@ -144,7 +144,7 @@ def _attribute(name: str, value: str) -> str:
 
 
 def _rounded(text: str) -> str:
-    return _NUMBER.sub(lambda found: _number(float(found.group())), text)
+    return _NUMBER.sub(lambda match: _number(float(match.group())), text)
 
 
 def _number(value: float) -> str:

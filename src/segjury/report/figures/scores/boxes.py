@@ -103,11 +103,11 @@ def _values(study: Study, score: str) -> pd.DataFrame:
         given["counts"] = ranked.reindex(given.index).notna()
     else:
         given["counts"] = np.isfinite(given["value"].to_numpy(float))
-    found = given.reset_index()
+    rows = given.reset_index()
     cases = pd.Index([*panel.cases, *rows["case"]]).unique()
-    places = pd.Index(study.methods).get_indexer(pd.Index(found["method"])) * len(cases)
-    places += cases.get_indexer(pd.Index(found["case"]))
-    return found.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
+    places = pd.Index(study.methods).get_indexer(pd.Index(rows["method"])) * len(cases)
+    places += cases.get_indexer(pd.Index(rows["case"]))
+    return rows.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
 
 
 def _aggregates(study: Study, score: str, data: pd.DataFrame) -> pd.Series[float]:

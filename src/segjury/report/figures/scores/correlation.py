@@ -44,8 +44,8 @@ def correlation(scores: Scores) -> Figure:
     their tree, by average linkage on 1 - the correlation over all rows.
     """
     study = study_of(scores)
-    found, data = correlations_of(study), correlation_data(study)
-    keys = [study.analysis.panel.keys[k] for k in found.clusters.order]
+    correlations, data = correlations_of(study), correlation_data(study)
+    keys = [study.analysis.panel.keys[k] for k in correlations.clusters.order]
     titles = [study.title(key) for key in keys]
     cells = data[data["what"] == "correlation"]
     matrix = np.full((len(keys), len(keys)), np.nan)
@@ -75,8 +75,8 @@ def correlation(scores: Scores) -> Figure:
 
 def correlation_data(study: Study) -> pd.DataFrame:
     """A row per cell, with how many rows it rests on; then the tree, as `tree_table` has it."""
-    found, keys = correlations_of(study), study.analysis.panel.keys
-    everywhere = found.by_kind["spearman"]
+    correlations, keys = correlations_of(study), study.analysis.panel.keys
+    everywhere = correlations.by_kind["spearman"]
     cells = [
         {
             "row": i + 1,
@@ -84,22 +84,22 @@ def correlation_data(study: Study) -> pd.DataFrame:
             "score": keys[a],
             "other": keys[b],
             "scope": _SCOPES[i < j],
-            "spearman": (found.within_methods if i < j else everywhere).matrix[a, b],
-            "rows": (found.within_methods if i < j else everywhere).n[a, b],
+            "spearman": (correlations.within_methods if i < j else everywhere).matrix[a, b],
+            "rows": (correlations.within_methods if i < j else everywhere).n[a, b],
         }
-        for i, a in enumerate(found.clusters.order)
-        for j, b in enumerate(found.clusters.order)
+        for i, a in enumerate(correlations.clusters.order)
+        for j, b in enumerate(correlations.clusters.order)
         if i != j
     ]
-    tree = tree_table(found.clusters.linkage, keys)
+    tree = tree_table(correlations.clusters.linkage, keys)
     parts = {"correlation": pd.DataFrame(cells), "tree": tree}
     return pd.concat(parts, names=["what"]).reset_index(level=0).reset_index(drop=True)
 
 
 def correlation_alt(study: Study) -> str:
     """The pairs of scores that agree most and least."""
-    found, keys = correlations_of(study), study.analysis.panel.keys
-    words = extremes_in_words(study, keys, found.by_kind["spearman"].matrix)
+    correlations, keys = correlations_of(study), study.analysis.panel.keys
+    words = extremes_in_words(study, keys, correlations.by_kind["spearman"].matrix)
     return f"Matrix of Spearman correlations of {len(keys)} scores over methods and cases. {words}"
 
 

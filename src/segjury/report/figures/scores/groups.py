@@ -103,13 +103,13 @@ def _groupings(study: Study) -> dict[str, dict[str, list[str]]]:
     table = table[table["case"].isin(study.analysis.panel.cases)]
     table = table[["case", "cohort", *group_columns(table)]].astype(object)
     table = table.where(table.notna(), "")
-    found: dict[str, dict[str, list[str]]] = {}
+    groups: dict[str, dict[str, list[str]]] = {}
     for column in ("cohort", *group_columns(table)):
         parts = {name: list(rows["case"]) for name, rows in sorted(split(table, column).items())}
         placed = {case for names in parts.values() for case in names}
         rest = [case for case in table["case"] if case not in placed]
-        found[column] = parts | ({REST: rest} if rest else {})
-    return {column: parts for column, parts in found.items() if len(parts) > 1}
+        groups[column] = parts | ({REST: rest} if rest else {})
+    return {column: parts for column, parts in groups.items() if len(parts) > 1}
 
 
 def _shown(study: Study) -> dict[str, dict[str, list[str]]]:

@@ -52,11 +52,11 @@ class Scale:
     def ticks(self, cell_in: float) -> dict[float, str]:
         """Where ticks stand and what is written there: as many as have room beside each other."""
         locator = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1)
-        found = np.asarray(locator.tick_values(self.low, self.high))
-        values = found[(found >= self.low) & (found <= self.high)]
+        ticks = np.asarray(locator.tick_values(self.low, self.high))
+        values = ticks[(ticks >= self.low) & (ticks <= self.high)]
         words = [f"{value:.10g}".replace("-", "\N{MINUS SIGN}") for value in values]
         room = _DIGIT_PT * (1 + max(map(len, words), default=0)) / 72
-        apart = 2 * _ROOM * cell_in * (found[1] - found[0]) / (self.high - self.low)
+        apart = 2 * _ROOM * cell_in * (ticks[1] - ticks[0]) / (self.high - self.low)
         step = ceil(room / apart)
         return dict(zip(self.place(values[::step]).tolist(), words[::step], strict=True))
 

@@ -93,14 +93,14 @@ def p_values_alt(study: Study, score: str) -> str:
     alpha = tests.alpha
     said = [f"Matrix of adjusted p-values of {len(study.methods)} methods, {study.title(score)}."]
     for test, rows in data.groupby("test", sort=False):
-        found = rows[rows["p"] < alpha].sort_values("p", kind="stable")
+        differing = rows[rows["p"] < alpha].sort_values("p", kind="stable")
         named = [
             f"{plain(row.method)} and {plain(row.other)}, {p_words(float(row.p), alpha)}"
-            for _, row in found.head(_MOST_NAMED).iterrows()
+            for _, row in differing.head(_MOST_NAMED).iterrows()
         ]
-        rest = [f"{len(found) - len(named)} more"] if len(found) > len(named) else []
+        rest = [f"{len(differing) - len(named)} more"] if len(differing) > len(named) else []
         listed = f": {'; '.join([*named, *rest])}" if named else ""
-        said.append(f"{_WORDS[str(test)]}: {len(found)} of {len(rows)} pairs differ{listed}.")
+        said.append(f"{_WORDS[str(test)]}: {len(differing)} of {len(rows)} pairs differ{listed}.")
     if tests.friedman.p >= alpha:
         said.append(_UNDECIDED.format("Conover's"))
     return " ".join(said)

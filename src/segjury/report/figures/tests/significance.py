@@ -33,9 +33,9 @@ def significance(scores: Scores, score: str) -> Figure:
     """
     study = study_of(scores)
     methods, data, tests = study.methods, significance_data(study, score), tests_of(study, score)
-    found, open_ = data[data["better"] != 0], data[data["better"] == 0]
+    significant, open_ = data[data["better"] != 0], data[data["better"] == 0]
     effects = np.full((len(methods), len(methods)), np.nan)
-    effects[found["row"] - 1, found["column"] - 1] = found["rank_biserial"]
+    effects[significant["row"] - 1, significant["column"] - 1] = significant["rank_biserial"]
     with styled():
         figure = sheet(matrix_width(methods), FRAME_IN + rows_height(methods, least=5))
         axes = figure.add_subplot()
@@ -99,11 +99,10 @@ def significance_data(study: Study, score: str) -> pd.DataFrame:
 def significance_alt(study: Study, score: str) -> str:
     """How many methods each one is significantly better and worse than."""
     data, tests = significance_data(study, score), tests_of(study, score)
-    found = int((data["better"] == 1).sum())
-    said = (
-        f"Significance map, {study.title(score)}: {plural(found, 'pair')} differ ({_test(tests)})."
-    )
-    if not found:
+    differing = int((data["better"] == 1).sum())
+    pairs = plural(differing, "pair")
+    said = f"Significance map, {study.title(score)}: {pairs} differ ({_test(tests)})."
+    if not differing:
         return said + too_few(tests)
     by_method = data.groupby("method", sort=False)["better"]
     each = (
