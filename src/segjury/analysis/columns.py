@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from segjury.metrics import METRICS
+from segjury.results.columns import WHOLE
 from segjury.wording import plain, unit
 
 _ARROWS = {"higher": "↑", "lower": "↓"}
@@ -34,12 +35,12 @@ class Column:
     @property
     def full_title(self) -> str:
         """The title with its structure: `VI, PORTA`."""
-        return self.title if self.structure == "all" else f"{self.title}, {plain(self.structure)}"
+        return self.title if self.structure == WHOLE else f"{self.title}, {plain(self.structure)}"
 
 
 def score_key(metric: str, structure: str) -> str:
     """The name of a score: `dsc`, or `vi PORTA` for a metric of a structure."""
-    return metric if structure == "all" else f"{metric} {structure}"
+    return metric if structure == WHOLE else f"{metric} {structure}"
 
 
 def columns(
@@ -48,7 +49,7 @@ def columns(
     """The scores named, from a table; `directions` add to what metrics declare."""
     pairs = scores[["metric", "structure"]].drop_duplicates()
     known = {score_key(m, s): (m, s) for m, s in pairs.itertuples(index=False)}
-    return tuple(column(scores, key, *known.get(key, (key, "all")), directions) for key in keys)
+    return tuple(column(scores, key, *known.get(key, (key, WHOLE)), directions) for key in keys)
 
 
 def column(
@@ -81,10 +82,10 @@ def decimals(metric: str, values: Iterable[float]) -> int:
     return min(12, max(0, 3 - math.floor(math.log10(largest))))
 
 
-def metric_title(metric: str, structure: str = "all") -> str:
+def metric_title(metric: str, structure: str = WHOLE) -> str:
     """A metric's declared title, or its name made readable, and the structure it is about."""
     title = METRICS[metric].title if metric in METRICS else metric.replace("_", " ")
-    return title if structure == "all" else f"{title}, {structure}"
+    return title if structure == WHOLE else f"{title}, {structure}"
 
 
 def metric_unit(metric: str, given: Iterable[object] = ()) -> str:

@@ -32,11 +32,11 @@ def write_placings(placings: Sequence[RankedTable], folder: Path) -> None:
 
 
 def _write_placing(placing: RankedTable, folder: Path, name: str) -> None:
-    write_csv(placing.board.table(), folder / f"{name}.csv")
+    write_csv(placing.table, folder / f"{name}.csv")
     write_text(_readable(_placing(placing)), folder / f"{name}.json")
     write_text(_latex_leaderboard(placing), folder / f"{name}.tex")
     for other in placing.others:
-        write_csv(other.table(), folder / f"{name}_{_safe(other.reading)}.csv")
+        write_csv(other.table, folder / f"{name}_{_safe(other.reading)}.csv")
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:

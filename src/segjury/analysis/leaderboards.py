@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,8 @@ import pandas as pd
 from segjury.analysis.ranking import Leaderboard, Panel, Rules, board, notes
 from segjury.analysis.stability import FEWEST_CASES, Stability, case_stability
 from segjury.errors import InputError
-from segjury.results.read import group_columns
+from segjury.results.columns import group_columns
+from segjury.results.results import shown
 from segjury.wording import plural
 
 LEVEL = 0.95
@@ -35,6 +37,23 @@ class RankedTable:
     cases: int
     fewest: int
     notes: tuple[str, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The leaderboard as `leaderboard.csv` has it."""
+        return self.board.table
+
+    @property
+    def readings(self) -> dict[str, Leaderboard]:
+        """The leaderboards of the other readings, by reading."""
+        return {other.reading: other for other in self.others}
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the leaderboard with how sure it is, and what to know of it."""
+        table = self.table
+        for place, (name, cells) in enumerate(certainty(self).items(), 4):
+            table.insert(place, name, cells)
+        return shown(table) + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
 
 
 def placings(
@@ -120,13 +139,19 @@ def placing(
     samples: int,
     seed: int,
     methods: Collection[str] = (),
+    *,
+    stability: Stability | None = None,
 ) -> RankedTable:
-    """The placing of one part of the cases, or of all; `methods` are ranked even if absent."""
+    """The placing of one part of the cases, or of all; `methods` are ranked even if absent.
+
+    A `stability` of the same methods, in their order, is not computed again.
+    """
     panel = rules.panel(scores, reading=reading, methods=methods)
     first = board(panel, rules.ranking)
-    stability = None
     few = len(panel.cases) < FEWEST_CASES
-    if samples and not few and len(panel.methods) > 1:
+    if not samples or few or len(panel.methods) == 1:
+        stability = None
+    elif stability is None:
         rng = np.random.default_rng(seed)
         stability = case_stability(panel, rules.ranking, samples=samples, level=LEVEL, rng=rng)
     others, skipped = other_panels(scores, rules, first, methods)

@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import pandas as pd
 
-from segjury.analysis import Analysis, Settings, analyze
+from segjury.analysis.analysis import Analysis, Settings, analyze
 from segjury.analysis.ceiling import ScoreCeiling, score_ceiling
 from segjury.analysis.columns import Column, columns, metric_direction, score_key
-from segjury.analysis.ranking import Rules
-from segjury.analysis.tables import ALL
+from segjury.analysis.leaderboards import RankedTable, placing, placings
+from segjury.analysis.ranking import Ranking, Rules, doubtful_directions, in_cohort
+from segjury.analysis.sentences import summary
+from segjury.analysis.tables import ALL, tables
 from segjury.errors import InputError
+from segjury.protocols.ranking import MissingPolicy, Scheme, Ties
+from segjury.results.columns import DEFAULTS, WHOLE
+from segjury.results.results import Results, directions, metric_names
 
-_DEFAULTS = {"unit": "", "detail": "", "cohort": "", "status": "ok", "structure": "all"}
+if TYPE_CHECKING:
+    from segjury.report import Written
+    from segjury.report.figures import Illustration
+
 WHOLE_RANKING = "Whole ranking"
 
 
 @dataclass(frozen=True)
-class Study:
-    """A long table of scores, the rules of its ranking, and what a run wrote beside it.
+class Study(Results):
+    """Results with the rules of their ranking and their analysis.
 
-    `details` is what the scores were made from, `cases` what is known of the cases, `calibration`
-    the voxels per confidence bin, `ceiling` what raters score as methods; figures that need them
-    are left out where they are not there. The analysis is made when first needed, so that all
-    figures of a study share it.
+    `reading_asked` is the reading to show, `by` are columns that split the cases. The analysis is
+    made when first needed, so that tables, sentences and all figures of a study share it; figures
+    that need a table which is not there are left out.
     """
 
-    scores: pd.DataFrame
     rules: Rules = field(default_factory=Rules)
     settings: Settings = field(default_factory=Settings)
+    _: KW_ONLY
     reading_asked: str | None = None
-    details: pd.DataFrame | None = None
-    cases: pd.DataFrame | None = None
-    calibration: pd.DataFrame | None = None
-    ceiling: pd.DataFrame | None = None
+    by: tuple[str, ...] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
         """Ranking, resamples, tests and the rest, of all cases; methods in leaderboard order."""
+        return self._analysis()
+
+    def _analysis(self, progress: Callable[[str], None] = lambda _step: None) -> Analysis:
         return analyze(
             self.scores,
             self.rules,
@@ -48,7 +59,148 @@ class Study:
             reading=self.reading_asked,
             details=self.details,
             cases=self.cases,
+            by=self.by,
+            progress=progress,
         )
+
+    def analyzed(self, progress: Callable[[str], None] = lambda _step: None) -> Study:
+        """The study, its analysis made; `progress` is called with what is done next."""
+        if "analysis" not in vars(self):
+            vars(self)["analysis"] = self._analysis(progress)
+        return self
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the resamples and tests allow to say, in sentences."""
+        return summary(self.analysis)
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables of the analysis, by the names of their files: `values`, `pairs`, ..."""
+        return tables(self.analysis)
+
+    def tests(self, score: str) -> pd.DataFrame:
+        """Every test of two methods in a score; p is Holm-adjusted within its test."""
+        self.column(score)
+        pairs = self.tables.get("pairs", pd.DataFrame(columns=["score"]))
+        return pairs[pairs["score"] == score].reset_index(drop=True)
+
+    def leaderboards(self) -> list[RankedTable]:
+        """The leaderboard of all cases, then that of each part of them."""
+        return placings(
+            self.scores,
+            self.rules,
+            reading=self.reading_asked,
+            by=self.by,
+            samples=self.settings.samples,
+            seed=self.settings.seed,
+        )
+
+    @cached_property
+    def first_leaderboard(self) -> RankedTable:
+        """The leaderboard of all cases in the reading shown, with the analysis's resamples."""
+        return placing(
+            None,
+            self.scores,
+            self.rules,
+            self.reading,
+            self.settings.samples,
+            self.settings.seed,
+            self.methods,
+            stability=self.analysis.stability,
+        )
+
+    def figure(
+        self,
+        name: str,
+        *,
+        score: str | None = None,
+        case: str | None = None,
+        structure: str | None = None,
+        method: str | Sequence[str] = (),
+        reference: str | Path | None = None,
+        predictions: str | Path | None = None,
+    ) -> Illustration:
+        """Draw a figure of the study, or a picture of a case.
+
+        Parameters
+        ----------
+        name
+            Its name, one that `segjury figure list` shows.
+        score, case, structure, method
+            What it is drawn of; pictures take several methods.
+        reference, predictions
+            Where the images of a picture are; as the run says unless told.
+
+        Returns
+        -------
+        Illustration
+            With `.data`, `.alt` and `.save(file)`; Jupyter shows it.
+
+        """
+        from segjury.report.publish import illustrate
+
+        given = {"score": score, "case": case, "structure": structure}
+        return illustrate(
+            name,
+            self,
+            {part: text for part, text in given.items() if text},
+            methods=[method] if isinstance(method, str) else method,
+            reference=Path(reference) if reference else None,
+            predictions=Path(predictions) if predictions else None,
+        )
+
+    def report(
+        self,
+        out: str | Path,
+        *,
+        title: str | None = None,
+        figures: Sequence[str] | None = None,
+        reference: str | Path | None = None,
+        predictions: str | Path | None = None,
+        jobs: int = 1,
+        progress: Callable[[int, int], None] = lambda _done, _of: None,
+    ) -> Written:
+        """Write the report, and a folder `figures` beside it.
+
+        Parameters
+        ----------
+        out
+            The file: `.html`, `.pdf` or `.md`.
+        title
+            The protocol's unless told.
+        figures
+            Names of the figures wanted; all unless told.
+        reference, predictions
+            Where the images of pictures are; as the run says unless told.
+        jobs
+            Processes that draw; with several, call it under `if __name__ == "__main__":`.
+        progress
+            Called with how many figures are drawn, and of how many.
+
+        Returns
+        -------
+        Written
+            `.path`, and `.problems`: what could not be drawn.
+
+        """
+        from segjury.report.publish import publish
+
+        return publish(
+            self,
+            Path(out),
+            title=title,
+            kinds=figures,
+            reference=Path(reference) if reference else None,
+            predictions=Path(predictions) if predictions else None,
+            jobs=jobs,
+            progress=progress,
+        )
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the sentences."""
+        items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences)
+        return f"<ul>{items}</ul>"
 
     @property
     def reading(self) -> str:
@@ -81,9 +233,9 @@ class Study:
     def unranked(self) -> tuple[Column, ...]:
         """The other scores of the reading: of the case, or of structures where it has none."""
         rows = self.scores[self.scores["reading"] == self.reading]
-        whole = set(rows[rows["structure"] == "all"]["metric"])
+        whole = set(rows[rows["structure"] == WHOLE]["metric"])
         pairs = rows[["metric", "structure"]].drop_duplicates().itertuples(index=False)
-        keys = [score_key(m, s) for m, s in pairs if s == "all" or m not in whole]
+        keys = [score_key(m, s) for m, s in pairs if s == WHOLE or m not in whole]
         counted = set(self.analysis.panel.keys)
         return columns(self.scores, [k for k in keys if k not in counted], self.directions)
 
@@ -151,6 +303,98 @@ def study_of(scores: Scores) -> Study:
 def completed(scores: pd.DataFrame) -> pd.DataFrame:
     """The table with the columns that another tool may have left out."""
     table = scores.copy()
-    for name, default in {**_DEFAULTS, "reading": "given"}.items():
+    for name, default in {"unit": "", "detail": "", "cohort": "", **DEFAULTS}.items():
         table[name] = table[name].fillna(default) if name in table.columns else default
     return table.astype({"method": str, "case": str, "value": float})
+
+
+def study_of_results(
+    results: Results,
+    *,
+    reading: str | None = None,
+    cohort: str | None = None,
+    metrics: Sequence[str] | None = None,
+    higher: Sequence[str] = (),
+    lower: Sequence[str] = (),
+    baselines: Sequence[str] = (),
+    by: Sequence[str] = (),
+    failures: Sequence[str] = (),
+    samples: int = 1000,
+    seed: int = 0,
+    alpha: float = 0.05,
+    **ranking: Any,
+) -> Study:
+    """A study of results by the rules of their run, with what was asked for instead.
+
+    The options are those of `Results.analyze`. Nothing is computed yet. `warnings` also tell of
+    metrics that may be better the other way.
+    """
+    for argument, names in {"baselines": baselines, "by": by, "failures": failures}.items():
+        if isinstance(names, str):
+            raise InputError(f"`{argument}` is one text, '{names}'", f"Give a list: ['{names}']")
+    if samples < 0 or seed < 0 or not 0 < alpha <= 0.5:
+        raise InputError(
+            f"`samples` is {samples}, `seed` {seed} and `alpha` {alpha}",
+            "Give none below 0, and an alpha from 0 to 0.5",
+        )
+    scores = in_cohort(results.scores, cohort, results.cases)
+    usual = results.rules if isinstance(results, Study) else Rules.of_run(results.run)
+    said = {**results.directions, **directions(scores, higher, lower)}
+    rules = replace(
+        usual,
+        metrics=tuple(metric_names(scores, metrics or ())) or usual.metrics,
+        directions={**(usual.directions or {}), **said},
+        ranking=_ranking(usual.ranking, scores, **ranking),
+    )
+    settings = Settings(
+        samples=samples,
+        seed=seed,
+        alpha=alpha,
+        level=1 - alpha,
+        baselines=tuple(dict.fromkeys(baselines)),
+        failures=tuple(failures),
+    )
+    kept = {each.name: getattr(results, each.name) for each in fields(Results)}
+    kept |= {"scores": scores, "directions": said}
+    kept["warnings"] = (*results.warnings, *doubtful_directions(scores, said))
+    return Study(**kept, rules=rules, settings=settings, reading_asked=reading, by=tuple(by))
+
+
+def _ranking(
+    usual: Ranking,
+    scores: pd.DataFrame,
+    *,
+    scheme: str | None = None,
+    aggregate: str | float | None = None,
+    ties: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    missing: str | None = None,
+) -> Ranking:
+    """The usual way of ranking with what was asked for instead."""
+    words = {"scheme": (scheme, Scheme), "ties": (ties, Ties), "missing": (missing, MissingPolicy)}
+    changed: dict[str, Any] = {argument: given for argument, (given, _) in words.items() if given}
+    for argument, given in changed.items():
+        known = get_args(words[argument][1])
+        if given not in known:
+            raise InputError(f"`{argument}` is '{given}'", f"Use one of {', '.join(known)}")
+    if aggregate is not None:
+        if aggregate not in ("mean", "median") and not 0 <= _number(aggregate) <= 1:
+            raise InputError(
+                f"`aggregate` is '{aggregate}'",
+                "Use mean, median, or a quantile from 0 to 1, as 0.25",
+            )
+        changed["aggregate"] = aggregate
+    for name, weight in (weights or {}).items():
+        if not 0 < _number(weight) < math.inf:
+            raise InputError(
+                f"`weights` gives {name} the weight '{weight}'", "Give a number above 0"
+            )
+    if weights:
+        names = metric_names(scores, [*weights])
+        changed["weights"] = dict(zip(names, weights.values(), strict=True))
+    return Ranking.model_validate(usual.model_dump() | changed)
+
+
+def _number(given: object) -> float:
+    """A number as it is, NaN for anything else."""
+    return given if isinstance(given, int | float) else math.nan

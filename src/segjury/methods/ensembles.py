@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from segjury import images
 from segjury.analysis.ranking import Rules
@@ -33,11 +32,10 @@ from segjury.errors import InputError
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from segjury.protocols import Protocol
-from segjury.results.read import read_run, read_scores, run_folder
+from segjury.results import Results
 from segjury.runtime import prefetch
 from segjury.runtime.lock import locked
-from segjury.scoring.run import run as score_again
-from segjury.scoring.run import write
+from segjury.scoring.run import score_benchmark
 
 Voting = Literal["majority", "staple"]
 MARKER = "ensemble.json"  # in the folder of an ensemble
@@ -70,14 +68,13 @@ def score_ensemble(
     prediction lands beside the methods', and the tables of the run are written again.
     """
     folder = scores if scores.is_dir() else scores.parent
-    table, run = read_scores(folder / "scores.csv"), read_run(folder) or {}
-    try:
-        protocol = Protocol.model_validate(run["protocol"]["definition"])
-    except (KeyError, TypeError, ValidationError):
-        raise InputError(f"there is no usable run.json beside {scores}", "Run evaluate") from None
-    reference = reference or run_folder(run, "reference", folder)
-    predictions = predictions or run_folder(run, "predictions", folder)
-    board = Rules.of_run(run).leaderboard(table)
+    given = Results.read(folder, beside=())
+    run, protocol = given.run, given.run.protocol.model if given.run else None
+    if run is None or protocol is None:
+        raise InputError(f"there is no usable run.json beside {scores}", "Run evaluate")
+    reference = reference or run.folder("reference", folder)
+    predictions = predictions or run.folder("predictions", folder)
+    board = Rules.of_run(run).leaderboard(given.scores)
     ranked = [str(m) for m in board.position.index if not (predictions / str(m) / MARKER).exists()]
     unknown = [method for method in methods or [] if method not in ranked]
     if unknown:
@@ -92,24 +89,24 @@ def score_ensemble(
         reference=reference,
         predictions=predictions,
         cases=case_names(reference),
-        follow_links=bool(run.get("follow_links")),
+        follow_links=run.follow_links,
         progress=progress,
     )
     with locked(folder):
-        result = score_again(
+        results = score_benchmark(
             protocol,
             reference=reference,
             predictions=predictions,
-            readings=run["readings"],
-            methods=[*run["methods"], *({ensemble.name} - set(run["methods"]))],
+            readings=run.readings,
+            methods=[*run.methods, *({ensemble.name} - set(run.methods))],
             jobs=jobs,
             store=folder / "parts",
-            case_file=Path(run["case_table"]) if run.get("case_table") else None,
-            efficiency=Path(run["efficiency"]) if run.get("efficiency") else None,
-            follow_links=bool(run.get("follow_links")),
+            case_file=Path(run.case_table) if run.case_table else None,
+            efficiency=Path(run.efficiency) if run.efficiency else None,
+            follow_links=run.follow_links,
+            text=run.protocol.text,
         )
-        result.run["protocol"]["text"] = run["protocol"].get("text", "")
-        write(result, folder)
+        results.write(folder)
     return ensemble, notes
 
 

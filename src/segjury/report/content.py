@@ -20,7 +20,7 @@ from segjury.report.figures.drawing.style import method_colours, method_markers
 from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Breakdown, TableComparison, board, breakdowns, comparison
-from segjury.results.read import group_columns
+from segjury.results.columns import WHOLE, group_columns
 from segjury.wording import plain, plural
 
 ALL_CASES = "all cases"
@@ -103,8 +103,10 @@ def _ranked_tables(study: Study) -> Iterator[RankedTable]:
     readings = [study.reading, *rules.other_readings(scores, study.analysis.board)]
     for part, rows in (((None, scores)), *parts):
         for reading in readings:
-            main = part is None and reading == study.reading
-            slow = rules.ranking.scheme == "test-then-rank" and not main
+            if part is None and reading == study.reading:
+                yield study.first_leaderboard
+                continue
+            slow = rules.ranking.scheme == "test-then-rank"
             samples = 0 if slow else study.settings.samples
             try:
                 yield placing(
@@ -187,7 +189,7 @@ def _sentence(note: str) -> str:
 
 def _one_value(scores: pd.DataFrame) -> bool:
     """Whether the table holds one value per method, instead of one per case."""
-    return set(scores[scores["value"].notna()]["case"].astype(str)) == {"all"}
+    return set(scores[scores["value"].notna()]["case"].astype(str)) == {WHOLE}
 
 
 def facts(about: Content) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from segjury.analysis.columns import metric_title
+from segjury.results.columns import WHOLE
 from segjury.wording import plain
 
 LISTED = 200
@@ -88,7 +89,7 @@ def _what(group: pd.DataFrame) -> str:
     """Metrics with their structures: `Dice; VI (PORTA, SMA)`."""
     parts = []
     for metric, rows in group.groupby("metric", sort=False):
-        structures = [str(name) for name in dict.fromkeys(rows["structure"]) if name != "all"]
+        structures = [str(name) for name in dict.fromkeys(rows["structure"]) if name != WHOLE]
         title = plain(metric_title(str(metric)))
         if len(structures) > NAMED:
             structures = [f"{len(structures)} structures"]

@@ -12,6 +12,7 @@ import pandas as pd
 
 from segjury.analysis.columns import Column
 from segjury.metrics import METRICS
+from segjury.results import Run
 from segjury.wording import number, plain, unit
 
 _PRIVATE = {"host", "hostname", "node", "user", "username"}
@@ -62,32 +63,28 @@ class Provenance:
     machine: tuple[tuple[str, str], ...] = ()
 
 
-def protocol(run: Mapping[str, Any]) -> ProtocolSummary:
+def protocol(run: Run) -> ProtocolSummary:
     """The protocol's part of a run."""
-    given = _mapping(run.get("protocol"))
-    definition = _mapping(given.get("definition"))
+    given = run.protocol
     return ProtocolSummary(
-        name=_text(given.get("name")),
-        title=_text(given.get("title")),
-        hash=_text(given.get("hash")),
-        text=str(given.get("text") or "").strip(),
-        sources=tuple(_source(item) for item in _sequence(definition.get("sources"))),
-        policy=_pairs(definition.get("policy")),
+        name=plain(given.name),
+        title=plain(given.title),
+        hash=plain(given.hash),
+        text=given.text.strip(),
+        sources=tuple(_source(item) for item in _sequence(given.definition.get("sources"))),
+        policy=_pairs(given.definition.get("policy")),
     )
 
 
-def provenance(run: Mapping[str, Any]) -> Provenance:
+def provenance(run: Run) -> Provenance:
     """Versions, machine and times of a run; names of computers and people are left out."""
-    seconds = run.get("seconds")
-    timed = isinstance(seconds, int | float) and math.isfinite(seconds)
+    timed = run.seconds is not None and math.isfinite(run.seconds)
     return Provenance(
-        version=_text(run.get("segjury")),
-        started=_text(run.get("started")),
-        seconds=number(float(seconds), 1) if timed and seconds is not None else "",
-        versions=_pairs(run.get("versions")),
-        machine=tuple(
-            (name, value) for name, value in _pairs(run.get("machine")) if name not in _PRIVATE
-        ),
+        version=plain(run.segjury),
+        started=plain(run.started),
+        seconds=number(run.seconds, 1) if timed and run.seconds is not None else "",
+        versions=_pairs(run.versions),
+        machine=tuple((name, text) for name, text in _pairs(run.machine) if name not in _PRIVATE),
     )
 
 

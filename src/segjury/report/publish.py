@@ -1,4 +1,4 @@
-"""From a file of scores to its report and figures: finds the run and the images beside it."""
+"""From a study to its report and figures: finds the images of its run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
 from segjury.analysis.study import Study
 from segjury.errors import InputError
@@ -27,14 +25,14 @@ from segjury.report.figures.saving.save import (
 )
 from segjury.report.pdf import needed_browser
 from segjury.report.pictures import PICTURES, case_images, report_pictures
-from segjury.results.read import read_run, run_folder, scores_file
+from segjury.results.read import scores_file
+from segjury.results.run import RUN
 
 RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
 WHERE = "Say where they are: `reference`, `predictions`"
 
 
 def publish(
-    scores: Path,
     study: Study,
     out: Path,
     *,
@@ -46,25 +44,23 @@ def publish(
     jobs: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Written:
-    """Write the report of a file of scores; pictures too, where images are at hand.
+    """Write the report of a study; pictures too, where images are at hand.
 
     `kinds` names the figures wanted; without any there are no pictures either.
     """
     if file_format == "pdf":
         needed_browser()  # before the figures are drawn in vain
-    run = read_run(scores)
-    pictures, problem = [], _unread(scores, run)
-    if run and (kinds is None or kinds):
+    pictures, problem = [], _unread(study)
+    if study.run and (kinds is None or kinds):
         try:
-            pictures = _pictures(scores, study, run, reference, predictions)
+            pictures = _pictures(study, reference, predictions)
         except (InputError, OSError) as error:
             problem = f"no pictures of cases: {error} {WHERE}"
     report = make_report(
         study,
-        run=run,
         pictures=pictures,
         title=title,
-        table_hash=hashlib.sha256(scores_file(scores).read_bytes()).hexdigest(),
+        table_hash=_table_hash(study),
         kinds=kinds,
         jobs=jobs,
         progress=progress,
@@ -73,10 +69,14 @@ def publish(
     return replace(written, problems=(problem, *written.problems)) if problem else written
 
 
-def _unread(scores: Path, run: Mapping[str, Any] | None) -> str:
+def _table_hash(study: Study) -> str:
+    """The SHA-256 of the file of scores, if they are in one."""
+    return hashlib.sha256(scores_file(study.path).read_bytes()).hexdigest() if study.path else ""
+
+
+def _unread(study: Study) -> str:
     """A sentence if there is a `run.json` that cannot be used."""
-    there = (scores_file(scores).parent / "run.json").exists()
-    if run is not None or not there:
+    if study.run or not study.path or not (scores_file(study.path).parent / RUN).exists():
         return ""
     return "run.json cannot be read, so the ranking is not by the rules of its protocol"
 
@@ -89,7 +89,6 @@ def known_kinds() -> dict[str, tuple[tuple[str, ...], str]]:
 
 def illustrate(
     name: str,
-    scores: Path,
     study: Study,
     subject: Mapping[str, str],
     *,
@@ -97,7 +96,9 @@ def illustrate(
     reference: Path | None = None,
     predictions: Path | None = None,
 ) -> Illustration:
-    """One figure of a file of scores, or one picture of a case, of these methods."""
+    """One figure of a study, or one picture of a case, of these methods."""
+    if name not in {**KINDS, **PICTURES}:
+        raise InputError(f"there is no figure '{name}'", f"Use one of {', '.join(known_kinds())}")
     if name not in PICTURES:
         of = dict(subject) | ({"method": methods[0]} if methods else {})
         KINDS[name].check(study, of)
@@ -110,15 +111,12 @@ def illustrate(
     for method in methods:
         if method not in study.methods:
             raise InputError(f"the table has no method '{method}'", f"It has {known}")
-    run = read_run(scores)
-    if not run:
-        raise InputError(f"there is no run.json beside {scores}", "Pictures need a run's folder")
     images = case_images(
-        *_images(scores, run, reference, predictions),
+        *_images(study, reference, predictions),
         case,
         methods or study.methods,
         everyone=study.methods,
-        follow_links=bool(run.get("follow_links")),
+        follow_links=bool(study.run and study.run.follow_links),
     )
     if not PICTURES[name].applies(images):
         raise InputError(f"case {case} has nothing for the picture {name}", PICTURES[name].needs)
@@ -143,30 +141,25 @@ def write_rater_figures(
     return [path for paths in written for path in paths.values()]
 
 
-def _pictures(
-    scores: Path,
-    study: Study,
-    run: Mapping[str, Any],
-    reference: Path | None,
-    predictions: Path | None,
-) -> list[Illustration]:
+def _pictures(study: Study, reference: Path | None, predictions: Path | None) -> list[Illustration]:
     """Pictures of the cases that tell most."""
-    where = _images(scores, run, reference, predictions)
+    where = _images(study, reference, predictions)
     cases = highlights(study.scores, study.cases, study.reading, details=study.details)
-    links = bool(run.get("follow_links"))
+    links = bool(study.run and study.run.follow_links)
     return list(report_pictures(*where, cases, study.methods, follow_links=links))
 
 
 def _images(
-    scores: Path, run: Mapping[str, Any], reference: Path | None, predictions: Path | None
+    study: Study, reference: Path | None, predictions: Path | None
 ) -> tuple[Protocol, Path, Path]:
     """The protocol of a run and where its images are."""
-    folder = scores if scores.is_dir() else scores.parent
-    try:
-        return (
-            Protocol.model_validate(run["protocol"]["definition"]),
-            reference or run_folder(run, "reference", folder),
-            predictions or run_folder(run, "predictions", folder),
-        )
-    except (ValidationError, KeyError, TypeError):
-        raise InputError("run.json does not tell the protocol", "Evaluate again") from None
+    run, beside = study.run, study.path or Path()
+    if run is None:
+        raise InputError(f"there is no {RUN} beside the table", "Pictures need a run's folder")
+    if run.protocol.model is None:
+        raise InputError(f"{RUN} does not tell the protocol", "Evaluate again")
+    return (
+        run.protocol.model,
+        reference or run.folder("reference", beside),
+        predictions or run.folder("predictions", beside),
+    )

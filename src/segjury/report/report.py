@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from segjury.analysis.study import Scores, study_of
 from segjury.report.content import content
@@ -19,6 +18,7 @@ from segjury.report.model import Report, ReportFormat, Written
 from segjury.report.pdf import pdf
 from segjury.report.provenance import definitions, protocol
 from segjury.report.provenance import provenance as provenance_of
+from segjury.results import Run
 from segjury.wording import plain
 
 FIGURES = "figures"  # the folder beside the report
@@ -27,7 +27,6 @@ FIGURES = "figures"  # the folder beside the report
 def make_report(
     scores: Scores,
     *,
-    run: Mapping[str, Any] | None = None,
     pictures: Sequence[Illustration] = (),
     title: str | None = None,
     table_hash: str = "",
@@ -38,12 +37,13 @@ def make_report(
 ) -> Report:
     """Analyse a table and draw its figures.
 
-    `run` is the content of `run.json`, `pictures` are of cases, `table_hash` is the SHA-256 of the
-    file of scores, `kinds` names the figures wanted, `formats` the files made of each. With
+    `pictures` are of cases, `table_hash` is the SHA-256 of the file of scores, `kinds` names the
+    figures wanted, `formats` the files made of each. With
     `jobs` above 1 the call belongs under `if __name__ == "__main__":`, as always with processes.
     """
     study = study_of(scores)
-    rules, origin = protocol(run or {}), provenance_of(run or {})
+    run = study.run or Run()
+    rules, origin = protocol(run), provenance_of(run)
     said = content(study)
     name = plain(title or rules.title or rules.name or "Segmentation benchmark")
     used = origin.version or _version()

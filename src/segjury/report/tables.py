@@ -13,6 +13,7 @@ from segjury.analysis import RankedTable, certainty
 from segjury.analysis.columns import Column, column, columns
 from segjury.analysis.ranking import Leaderboard, over_cases
 from segjury.protocols.ranking import Aggregate, in_words
+from segjury.results.columns import WHOLE
 from segjury.wording import number as write_number
 from segjury.wording import plain
 from segjury.wording import rank as write_rank
@@ -75,7 +76,7 @@ class Board:
     @property
     def deep(self) -> bool:
         """Whether a second line of headings is needed, for the structures."""
-        return any(column.structure != "all" for column in self.columns)
+        return any(column.structure != WHOLE for column in self.columns)
 
 
 def board(
@@ -216,8 +217,8 @@ def breakdowns(
 ) -> tuple[Breakdown, ...]:
     """One table for each metric that has a value for the case and for its structures."""
     rows = scores[scores["reading"] == results.reading]
-    whole = set(rows[rows["structure"] == "all"]["metric"])
-    parts = rows[(rows["structure"] != "all") & rows["metric"].isin(whole)]
+    whole = set(rows[rows["structure"] == WHOLE]["metric"])
+    parts = rows[(rows["structure"] != WHOLE) & rows["metric"].isin(whole)]
     methods = tuple(str(name) for name in results.position.index)
     return tuple(
         _breakdown(part, str(metric), methods, aggregate, directions)
@@ -233,7 +234,7 @@ def _breakdown(
     directions: Mapping[str, str],
 ) -> Breakdown:
     """The values of a metric, each structure over the cases that all methods have."""
-    about = column(part, metric, metric, "all", directions)
+    about = column(part, metric, metric, WHOLE, directions)
     scored = part.dropna(subset="value")
     by_structure = {
         structure: own.pivot(index="case", columns="method", values="value")

@@ -14,25 +14,17 @@ from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.metrics import METRICS
-from segjury.runtime.tables import numbers
-
-COLUMNS = (
-    "method",
-    "case",
-    "metric",
-    "structure",
-    "reading",
-    "value",
-    "unit",
-    "status",
-    "detail",
-    "cohort",
+from segjury.results.columns import (
+    COLUMNS,
+    DEFAULTS,
+    DETAIL_COLUMNS,
+    KEY,
+    NEEDED,
+    RATER,
+    WHOLE,
+    group_columns,
 )
-KEY = ("method", "case", "metric", "structure", "reading")
-NEEDED = ("method", "case", "metric", "value")
-DEFAULTS = {"structure": "all", "reading": "given", "status": "ok"}  # of empty cells; others stay
-RATER = "rater"
-DETAIL_COLUMNS = (*KEY, "quantity", "item", "value")
+from segjury.runtime.tables import numbers
 
 _OURS = (*COLUMNS, RATER)
 _LONGEST_FIRST = sorted(METRICS, key=len, reverse=True)
@@ -53,9 +45,21 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 _ALMOST_A_NUMBER = re.compile(r"[+-]?(inf(inity)?|[\d.,]*\d(e[+-]?\d+)?\s*%?)", re.IGNORECASE)
 
 
-def group_columns(scores: pd.DataFrame) -> list[str]:
-    """The columns beyond ours, such as dataset or sex: groups of cases."""
-    return [str(name) for name in scores.columns if name not in COLUMNS]
+def cells_of(table: pd.DataFrame) -> pd.DataFrame:
+    """A data frame as a file would be read: fractions as numbers, all else as text; a copy.
+
+    An index with names is columns.
+    """
+    if any(name is not None for name in table.index.names):
+        table = table.reset_index()
+    columns = [
+        cells.astype(np.float64)
+        if pd.api.types.is_float_dtype(cells)
+        else pd.Series(["" if pd.isna(cell) else str(cell) for cell in cells.tolist()], dtype=str)
+        for cells in (table.iloc[:, place] for place in range(table.shape[1]))
+    ]
+    frame = pd.concat([cells.reset_index(drop=True) for cells in columns], axis=1)
+    return frame.set_axis(list(map(str, table.columns)), axis="columns")
 
 
 def _texts(cells: pd.Series[Any]) -> pd.Series[Any]:
@@ -81,20 +85,20 @@ def with_our_names(table: pd.DataFrame, given: Mapping[str, str], file: str) -> 
     if unknown:
         raise InputError(
             f"a table of scores has no column {_quoted(unknown)}",
-            f"The names before = in --columns are {', '.join(_OURS)}",
+            f"The names that `columns` takes are {', '.join(_OURS)}",
         )
     absent = [name.strip() for name in given.values() if name.strip() not in theirs]
     if absent:
         raise InputError(f"{file} has no column {_quoted(absent)} ({_it_has(theirs)})")
     renamed = {name.strip(): ours for ours, name in given.items()}
     if len(renamed) < len(given):
-        raise InputError(f"--columns gives two names to one column of {file}", "Give it one")
+        raise InputError(f"`columns` gives two names to one column of {file}", "Give it one")
     names = [renamed.get(n) or (n.lower() if n.lower() in _OURS else n) for n in theirs]
     for double in (name for name, times in Counter(names).items() if name and times > 1):
         if double in given:
             raise InputError(
                 f"{file} has a column '{double}' besides '{given[double]}'",
-                f"Remove one of them, or leave {double} out of --columns",
+                f"Remove one of them, or leave {double} out of `columns`",
             )
         raise InputError(f"{file} has two columns '{double}'", "Rename or remove one of them")
     table.columns = pd.Index(names)
@@ -131,16 +135,16 @@ def _check_columns(table: pd.DataFrame, file: str) -> None:
     elif "method" not in columns and not usual["method"] and _all_numbers(table):
         raise InputError(
             f"{file} has no column 'method'; it looks like one column per method",
-            "Say --matrix METRIC if it is, or else name the column of methods 'method'",
+            "Say `matrix=METRIC` if it is, or else name the column of methods 'method'",
         )
     else:  # a column per metric; a usual name of cases is hardly that of a metric
         needed = ("method", "case") if usual["case"] else ("method",)
     absent = [name for name in needed if name not in columns]
     if absent:
-        pairs = ",".join(f"{name}={usual[name] or 'NAME'}" for name in absent)
+        names = {name: usual[name] or "NAME" for name in absent}
         raise InputError(
             f"{file} has no column {_quoted(absent)} ({_it_has(columns)})",
-            f"Rename columns, or say --columns {pairs}",
+            f"Rename columns, or say `columns={names}`",
         )
 
 
@@ -180,13 +184,13 @@ def _without_index(table: pd.DataFrame, groups: Collection[str], file: str) -> p
 def _with_cases(table: pd.DataFrame, metric: str, file: str) -> pd.DataFrame:
     """A matrix whose column of cases, the first unless another is called so, is called `case`."""
     if not metric.strip():
-        raise InputError("--matrix names no metric", "Say --matrix METRIC")
+        raise InputError("`matrix` names no metric", "Say `matrix=METRIC`")
     names = list(map(str, table.columns))
     wrong = [name for name in ("method", "metric", "value") if name in names]
     if wrong:
         raise InputError(
             f"{file} has a column {_quoted(wrong)}, so it is not one column per method",
-            "Leave out --matrix",
+            "Leave out `matrix`",
         )
     if "case" not in names:
         first = next((place for place, name in enumerate(names) if name not in _OURS), 0)
@@ -219,9 +223,9 @@ def _from_wide(table: pd.DataFrame, groups: Collection[str], file: str) -> pd.Da
             raise InputError(
                 f"{file} has no column 'case' and several rows for method {twice.iloc[0]} "
                 f"(it has {', '.join(map(str, table.columns))})",
-                "Say which column names the case: --columns case=...",
+                "Say which column names the case: `columns={'case': 'NAME'}`",
             )
-        table = table.assign(case="all")
+        table = table.assign(case=WHOLE)
     about = [str(name) for name in table.columns if name in _OURS or name in groups]
     values: dict[tuple[str, str], NDArray[np.float64]] = {}
     origin: dict[tuple[str, str], str] = {}
@@ -268,11 +272,11 @@ def _metric_and_structure(column: str, *, split: bool) -> tuple[str, str]:
     """
     name = _UNIT_SUFFIX.sub("", column.lower())
     if name in METRICS:
-        return name, "all"
+        return name, WHOLE
     for metric in _LONGEST_FIRST:
         if split and name.startswith(f"{metric}_"):
             return metric, name.removeprefix(f"{metric}_").replace("_", " ").upper()
-    return column, "all"
+    return column, WHOLE
 
 
 def _stacked(about: pd.DataFrame, values: Mapping[Any, NDArray[np.float64]]) -> pd.DataFrame:

@@ -1,9 +1,7 @@
-"""The long table of scores: writing it, and reading ours or anybody's."""
+"""Read a table of scores, ours or from another tool, and what a run wrote beside it."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,105 +10,70 @@ import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError, MissingInputError
+from segjury.results.columns import BIN_COLUMNS, COLUMNS, DETAIL_COLUMNS, HITS, RATER
 from segjury.results.forms import (
-    COLUMNS,
-    DETAIL_COLUMNS,
-    RATER,
-    group_columns,
+    cells_of,
     long_form,
     mean_over_raters,
     values_of_raters,
     with_our_names,
 )
-from segjury.runtime.tables import numbers, read_cells, write_csv
-from segjury.runtime.writing import whole_file
+from segjury.runtime.tables import numbers, read_cells
 
-__all__ = [
-    "BIN_COLUMNS",
-    "COLUMNS",
-    "DETAIL_COLUMNS",
-    "group_columns",
-    "read_calibration",
-    "read_cases",
-    "read_ceiling",
-    "read_details",
-    "read_run",
-    "read_scores",
-    "run_folder",
-    "scores_file",
-    "write_scores",
-]
-
-# a row of `calibration.csv`; `hits_1` and so on follow, one for each rater
-BIN_COLUMNS = (
-    "method",
-    "case",
-    "metric",
-    "structure",
-    "reading",
-    "bin_low",
-    "bin_high",
-    "voxels",
-    "confidence",
-)
-HITS = re.compile(r"hits_\d+")
 CEILING = "ceiling.csv"
 
 
-def write_scores(scores: pd.DataFrame, folder: Path) -> None:
-    """Write `scores.csv` and `scores.parquet`, each whole or not at all."""
-    write_csv(scores, folder / "scores.csv")
-    with whole_file(folder / "scores.parquet") as partial:
-        scores.to_parquet(partial, index=False)
-
-
 def read_scores(
-    path: Path,
+    source: Path | pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
     groups: Collection[str] = (),
     matrix: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table of scores, CSV or parquet: ours, or another tool's in one of these forms.
+    """Read a table of scores: CSV, parquet or a data frame, ours or another tool's.
 
     - Long: `method, case, metric, value`. Further columns are groups of cases, such as `dataset`
       or `sex`, and the same in all rows of a case. With a column `rater` a value is the mean of
-      all raters', each of whom must have scored everything; see also `read_details`.
+      all raters', each of whom must have scored everything.
     - Wide: `method` and a column per metric (suffixes such as `_percent` or `_median` are dropped,
       `vi_porta` becomes `vi` of PORTA, columns of ranks and spreads are left out), with or without
       `case`. A column without any number is a group.
     - A matrix of one metric, if its name is given as `matrix`: a row per case (`case`, or else the
       first column), a column per method.
 
-    `columns` says what our columns are called in the file, as in `{"method": "team"}`; `groups`
+    `columns` says what our columns are called in the table, as in `{"method": "team"}`; `groups`
     are columns of numbers that are groups all the same. The result has our columns, filled in
-    where the file has none, then the groups, as text.
+    where the table has none, then the groups, as text.
     """
-    file = scores_file(path)
-    table = with_our_names(read_cells(file), columns or {}, file.name)
-    scores = long_form(table, file.name, groups=groups, matrix=matrix)
-    return mean_over_raters(scores, file.name) if RATER in scores else scores
+    return scores_and_raters(source, columns=columns, groups=groups, matrix=matrix)[0]
 
 
-def read_details(
-    path: Path,
+def scores_and_raters(
+    source: Path | pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
     groups: Collection[str] = (),
     matrix: str | None = None,
-) -> pd.DataFrame | None:
-    """What the scores were made from: each rater's, or the `details.csv` beside the table.
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """The table of scores, and each rater's values as details if it has them; see `read_scores`.
 
-    The options are those of `read_scores`. A rater's value is the quantity `score` of the item
-    `rater NAME`.
+    A rater's value is the quantity `score` of the item `rater NAME`.
     """
-    file = scores_file(path)
-    table = with_our_names(read_cells(file), columns or {}, file.name)
-    if RATER in table:
-        scores = long_form(table, file.name, groups=groups, matrix=matrix)
-        if RATER in scores:
-            return values_of_raters(scores)
-    beside = file.with_name("details.csv")
+    if isinstance(source, pd.DataFrame):
+        cells, name = cells_of(source), "the table"
+    else:
+        file = scores_file(source)
+        cells, name = read_cells(file), file.name
+    table = with_our_names(cells, columns or {}, name)
+    scores = long_form(table, name, groups=groups, matrix=matrix)
+    if RATER not in scores:
+        return scores, None
+    return mean_over_raters(scores, name), values_of_raters(scores)
+
+
+def read_details(path: Path) -> pd.DataFrame | None:
+    """The `details.csv` beside a table of scores, if there is one: what they were made from."""
+    beside = (path if path.is_dir() else path.parent) / "details.csv"
     if not beside.is_file():
         return None
     table = with_our_names(read_cells(beside), {}, beside.name)
@@ -198,24 +161,3 @@ def scores_file(path: Path) -> Path:
     if not file.is_file():
         raise MissingInputError(f"there is no table {file}", "Give a scores.csv")
     return file
-
-
-def read_run(scores: Path) -> dict[str, Any] | None:
-    """The `run.json` beside a table of scores, if there is one."""
-    folder = scores if scores.is_dir() else scores.parent
-    try:
-        run = json.loads((folder / "run.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return run if isinstance(run, dict) else None
-
-
-def run_folder(run: Mapping[str, Any], kind: str, beside: Path) -> Path:
-    """Where a run's images are: as it was started, or at the same place relative to its table."""
-    relative = run.get("relative")
-    near = relative.get(kind, run[kind]) if isinstance(relative, Mapping) else run[kind]
-    places = [Path(str(run[kind])), beside / str(near)]
-    for place in places:
-        if place.is_dir():
-            return place
-    raise InputError(f"there is no folder {places[0]}")

@@ -13,6 +13,7 @@ from segjury.metrics.efficiency import MEMORY_GB_S, TIME_S
 from segjury.metrics.metric import Reading
 from segjury.protocols import Protocol
 from segjury.protocols.options import Efficiency
+from segjury.protocols.protocol import WHOLE
 from segjury.scoring.records import Result, Row, Status
 
 COSTS = (TIME_S.name, MEMORY_GB_S.name)
@@ -47,7 +48,7 @@ def read_efficiency(path: Path, methods: Sequence[str], cases: Sequence[str]) ->
             strangers[f"{path.name}: {method} is no method of the run"] = None
         elif case in cases:
             found.setdefault(metric, {})[method, case] = value
-        elif case in ("all", ""):
+        elif case in (WHOLE, ""):
             general.setdefault(metric, {}).update({(method, each): value for each in cases})
         else:
             strangers[f"{path.name}: {case} is no case of the reference"] = None
@@ -107,4 +108,4 @@ def _row(
         status = result.rows[0].status if result.rows else "failed"
         worst = use.worst if isinstance(use.worst, float) else costliest
         cost = worst if result.fault == "method" else math.nan
-    return Row(metric, "all", "", cost, METRICS[metric].unit, status, detail)
+    return Row(metric, WHOLE, "", cost, METRICS[metric].unit, status, detail)

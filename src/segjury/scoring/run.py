@@ -34,12 +34,12 @@ from segjury.scoring.one_case import CaseScores, CaseTask, ended_result, evaluat
 from segjury.scoring.policy import cap_missing
 from segjury.scoring.records import Result
 from segjury.scoring.store import write_marker
-from segjury.scoring.tables import Evaluation, left_out, tabulate, write
+from segjury.scoring.tables import tabulate
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from segjury.results import Results
 
-__all__ = ["Evaluation", "Progress", "evaluate", "left_out", "run", "write"]
+__all__ = ["Progress", "score_benchmark"]
 
 
 @dataclass(frozen=True)
@@ -55,41 +55,7 @@ class Progress:
     problems: tuple[str, ...]
 
 
-def evaluate(
-    protocol: str | Path | Protocol,
-    *,
-    reference: str | Path,
-    predictions: str | Path,
-    readings: Sequence[Reading] = READINGS,
-    methods: Sequence[str] | None = None,
-    jobs: int = 1,
-    scheduler: str | None = None,
-    cases: str | Path | None = None,
-    efficiency: str | Path | None = None,
-    follow_links: bool = False,
-) -> pd.DataFrame:
-    """Score every method on every case and return the long table.
-
-    `scheduler` is the address of a Dask scheduler whose workers do it instead of `jobs`
-    processes. `cases` is a table of the cases, if not in the reference folder; `efficiency` one
-    of the time and memory that the methods took. Links that lead out of a method's folder are
-    refused unless `follow_links`.
-    """
-    return run(
-        protocol,
-        reference=Path(reference),
-        predictions=Path(predictions),
-        readings=readings,
-        methods=methods,
-        jobs=jobs,
-        scheduler=scheduler,
-        case_file=Path(cases) if cases else None,
-        efficiency=Path(efficiency) if efficiency else None,
-        follow_links=follow_links,
-    ).scores
-
-
-def run(
+def score_benchmark(
     protocol: str | Path | Protocol,
     *,
     reference: Path,
@@ -104,12 +70,13 @@ def run(
     follow_links: bool = False,
     progress: Callable[[Progress], None] = lambda _done: None,
     on_note: Callable[[str], None] = lambda _text: None,
-) -> Evaluation:
-    """Score every method on every case; see `evaluate`.
+    text: str = "",
+) -> Results:
+    """Score every method on every case; see `segjury.run`.
 
     With a `store`, finished results are kept there and taken from it in the next run. `progress`
     is called after each case, `on_note` with what is good to know meanwhile. Without a number of
-    `jobs`, cores and memory decide.
+    `jobs`, cores and memory decide. `text` is that of a protocol which is loaded already.
     """
     definition = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
     unknown = [reading for reading in readings if reading not in READINGS]
@@ -141,7 +108,8 @@ def run(
     results, kept = _score_all(engine, [replace(every, case=case) for case in cases], progress)
     if store and every.mark:
         (store / every.mark).unlink(missing_ok=True)
-    about = _about(every, "" if isinstance(protocol, Protocol) else protocol_text(protocol)) | {
+    text = text if isinstance(protocol, Protocol) else protocol_text(protocol)
+    about = _about(every, text) | {
         "case_table": str(case_file.resolve()) if case_file else None,
         "efficiency": str(efficiency.resolve()) if efficiency else None,
         "cases": len(cases),

@@ -1,38 +1,22 @@
-"""From the results of a run to its tables, and their files."""
+"""From the results of a run to its tables."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from segjury.protocols import Protocol
 from segjury.rounding import rounded
-from segjury.runtime.writing import whole_files, write_text
 from segjury.scoring.records import Fact, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The results of a run as tables."""
-
-    scores: pd.DataFrame
-    details: pd.DataFrame
-    calibration: pd.DataFrame
-    cases: pd.DataFrame
-    problems: list[str]
-    run: dict[str, Any]
-    warnings: tuple[str, ...] = ()
-    worth_repeating: bool = False  # something failed for a reason that may be gone the next time
+    from segjury.results import Results
 
 
 def tabulate(
@@ -41,11 +25,12 @@ def tabulate(
     known: dict[str, dict[str, str]],
     about: dict[str, Any],
     warnings: tuple[str, ...],
-) -> Evaluation:
+) -> Results:
     """The tables of a run; `known` is what the table of cases says, `about` goes to `run.json`."""
     import pandas as pd
 
-    from segjury.results.read import DETAIL_COLUMNS
+    from segjury.results import Results, Run
+    from segjury.results.columns import DETAIL_COLUMNS
 
     facts: dict[str, Sequence[Fact]] = {}
     for result in results:
@@ -63,14 +48,14 @@ def tabulate(
         ]
     )
     calibration = _calibration(results, protocol.reference.n_raters)
-    return Evaluation(
+    return Results(
         scores,
-        details,
-        calibration,
-        cases,
-        _problems(results),
-        about,
-        warnings,
+        details=details,
+        calibration=calibration,
+        cases=cases,
+        run=Run.model_validate(about),
+        problems=_problems(results),
+        warnings=warnings,
         worth_repeating=any(r.may_pass for r in results),
     )
 
@@ -84,7 +69,7 @@ def score_table(
     """The long table of scores, with the cohorts of each case and the groups known of it."""
     import pandas as pd
 
-    from segjury.results.read import COLUMNS
+    from segjury.results.columns import COLUMNS
 
     columns = protocol.cases.columns if known else ()
     return pd.DataFrame(
@@ -116,7 +101,7 @@ def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
     """The filled confidence bins of all predictions, with a column of hits per rater."""
     import pandas as pd
 
-    from segjury.results.read import BIN_COLUMNS
+    from segjury.results.columns import BIN_COLUMNS
 
     hits = [f"hits_{k + 1}" for k in range(n_raters)]
     rows = [
@@ -127,9 +112,9 @@ def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
 
 
-def _problems(results: list[Result]) -> list[str]:
+def _problems(results: list[Result]) -> tuple[str, ...]:
     """One line per fault: a reference's once, not once per method."""
-    return list(
+    return tuple(
         dict.fromkeys(
             f"case {r.case}: {r.problem}"
             if r.fault == "reference"
@@ -154,36 +139,3 @@ def _cohorts(protocol: Protocol, facts: Sequence[Fact]) -> list[str]:
         for c in protocol.cohorts
         if rounded(np.array(measured.get(c.measure, math.inf))) <= c.at_most
     ]
-
-
-def left_out(evaluation: Evaluation, out: Path) -> list[str]:
-    """Warnings of what the tables of an earlier run in `out` have and these will not."""
-    from segjury.results.read import read_run
-
-    before, warnings = read_run(out) or {}, []
-    for kind in ("methods", "readings"):
-        earlier = before.get(kind)
-        listed = earlier if isinstance(earlier, list) else []
-        gone = [str(name) for name in listed if name not in evaluation.run[kind]]
-        if gone:
-            warnings.append(f"the tables no longer have the {kind} {', '.join(gone)}")
-    return warnings
-
-
-def write(evaluation: Evaluation, out: Path) -> None:
-    """Write `scores.csv`, `.parquet`, `details.csv`, `calibration.csv`, `cases.csv`, `run.json`.
-
-    They take the place of an earlier run's all together.
-    """
-    from segjury.results.read import write_scores
-    from segjury.runtime.tables import write_csv
-
-    run = evaluation.run
-    folders = {kind: os.path.relpath(run[kind], out) for kind in ("reference", "predictions")}
-    content = json.dumps(run | {"relative": folders}, indent=2, ensure_ascii=False)
-    with whole_files(out, last="run.json") as new:
-        write_scores(evaluation.scores, new)
-        write_csv(evaluation.details, new / "details.csv")
-        write_csv(evaluation.calibration, new / "calibration.csv")
-        write_csv(evaluation.cases, new / "cases.csv")
-        write_text(content, new / "run.json")

@@ -31,6 +31,7 @@ class Leaderboard:
     metrics: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
     def table(self) -> pd.DataFrame:
         """The form of `leaderboard.csv`: method, position, mean and SD of ranks, then metrics."""
         columns: dict[str, pd.Series[float] | pd.Series[int]] = {

@@ -14,6 +14,7 @@ from segjury.errors import InputError
 from segjury.metrics import known_metric
 from segjury.metrics.metric import Direction
 from segjury.protocols.ranking import MissingPolicy
+from segjury.results.columns import WHOLE
 from segjury.wording import listed
 
 LOST = ("missing", "failed")
@@ -94,7 +95,7 @@ def panel(
     lost = np.zeros(values.shape, bool)
     lost[key, case, method] = table["status"].isin(LOST).to_numpy()
     metrics = [str(metric) for metric, _structure in names]
-    keys = tuple(m if s == "all" else f"{m} {s}" for m, s in names)
+    keys = tuple(m if s == WHOLE else f"{m} {s}" for m, s in names)
     for twice in (name for name in keys if keys.count(name) > 1):
         raise InputError(f"two scores are called '{twice}'", "Rename the metric or the structure")
     whole = Panel(

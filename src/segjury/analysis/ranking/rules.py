@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
 from segjury.analysis.ranking.leaderboard import Leaderboard, board
 from segjury.analysis.ranking.panel import Panel, panel
 from segjury.analysis.ranking.selection import directions, readings, selected
 from segjury.metrics import READINGS
 from segjury.metrics.metric import Direction
-from segjury.protocols import Protocol
 from segjury.protocols.protocol import Cohort
 from segjury.protocols.ranking import Ranking
+from segjury.results.run import Run
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,10 @@ class Rules:
         ]
 
     @classmethod
-    def of_run(cls, run: Mapping[str, Any] | None) -> Rules:
+    def of_run(cls, run: Run | None) -> Rules:
         """The rules of a run's protocol; the defaults where no run tells."""
-        try:
-            protocol = Protocol.model_validate((run or {})["protocol"]["definition"])
-        except (KeyError, TypeError, ValidationError):
+        protocol = run.protocol.model if run else None
+        if protocol is None:
             return cls()
         return cls(
             by_reading={r: names for r in READINGS if (names := protocol.ranked_metrics(r))},

@@ -13,7 +13,7 @@ import pandas as pd
 from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS, known_metric
 from segjury.metrics.metric import Direction
-from segjury.results.read import group_columns
+from segjury.results.columns import WHOLE, group_columns
 from segjury.rounding import rounded
 from segjury.wording import listed
 
@@ -136,8 +136,8 @@ def selected(
     else:
         beside = [name for name, metric in METRICS.items() if not metric.ranked]
         table = table[~table["metric"].isin(beside)]
-    of_case = set(table[table["structure"] == "all"]["metric"].unique())
-    return table[(table["structure"] == "all") | ~table["metric"].isin(of_case)]
+    of_case = set(table[table["structure"] == WHOLE]["metric"].unique())
+    return table[(table["structure"] == WHOLE) | ~table["metric"].isin(of_case)]
 
 
 def directions(table: pd.DataFrame, given: Mapping[str, Direction]) -> dict[str, Direction]:
@@ -205,7 +205,7 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
     if not bad.empty:
         counts = ", ".join(f"{method} {count} of {cases}" for method, count in bad.items())
         sentences.append(f"missing or failed predictions, scored as the protocol says: {counts}")
-    whole = rest[rest["structure"] == "all"]
+    whole = rest[rest["structure"] == WHOLE]
     for metric, part in whole.groupby("metric", sort=False):
         defined = part.groupby("case")["value"].count()
         undefined = defined[defined == 0].index

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
+from segjury.results.columns import WHOLE
 from segjury.wording import plain
 
 Role = Literal["typical", "hardest", "disputed", "contact"]
@@ -32,7 +33,7 @@ def highlights(
 
     One that is several of these is told once. Without Dice there is none.
     """
-    dice = table["metric"].isin(["dsc", "dice"]) & (table["structure"] == "all")
+    dice = table["metric"].isin(["dsc", "dice"]) & (table["structure"] == WHOLE)
     overlap = table[dice & (table["reading"] == reading) & (table["status"] == "ok")]
     mean = overlap.groupby(overlap["case"].astype(str))["value"].mean().dropna().sort_values()
     if mean.empty:

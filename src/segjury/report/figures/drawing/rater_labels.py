@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from segjury.analysis.rater_agreement import WHOLE, rater_dice
+from segjury.analysis.rater_agreement import rater_dice
 from segjury.analysis.study import Study
 from segjury.errors import InputError
+from segjury.results.columns import WHOLE
 from segjury.wording import plain, wrapped
 
 

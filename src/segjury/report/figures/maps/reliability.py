@@ -18,7 +18,7 @@ from segjury.report.figures.drawing.frame import finished
 from segjury.report.figures.drawing.small_multiples import SmallMultiples
 from segjury.report.figures.drawing.style import INK, MUTED, method_colours, styled
 from segjury.report.figures.kind import Kind, Subject
-from segjury.results.read import HITS
+from segjury.results.columns import HITS
 from segjury.wording import number, plain, plural
 
 MEAN = "mean"  # in place of a rater: all of them

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from segjury.analysis.columns import decimals
-from segjury.analysis.rater_agreement import WHOLE
 from segjury.analysis.rater_volumes import (
     METRIC,
     typical_and_disputed,
@@ -46,6 +45,7 @@ from segjury.report.figures.maps.volume_curves import (
     SCORE,
     volume_data,
 )
+from segjury.results.columns import WHOLE
 from segjury.wording import number, plain
 
 _FAR = 4.0  # times the median miss: predictions beyond are cut off at the edge

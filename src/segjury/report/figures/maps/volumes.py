@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from segjury.analysis.rater_agreement import WHOLE
 from segjury.analysis.rater_volumes import (
     chosen_label,
     rater_columns,
@@ -26,6 +25,7 @@ from segjury.report.figures.drawing.frame import finished
 from segjury.report.figures.drawing.small_multiples import SmallMultiples
 from segjury.report.figures.drawing.style import INK, method_colours, method_markers, styled
 from segjury.report.figures.kind import Kind, Subject
+from segjury.results.columns import WHOLE
 from segjury.wording import number, plain
 
 _SHAPE = 0.8  # height of a plot to its width

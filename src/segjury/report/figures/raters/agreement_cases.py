@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from segjury.analysis.rater_agreement import WHOLE
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.frame import finished, sheet
 from segjury.report.figures.drawing.rater_labels import label_dice, of_label
@@ -21,6 +20,7 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject, each_rated_label
+from segjury.results.columns import WHOLE
 from segjury.results.facts import CONSENSUS
 from segjury.wording import number, plain, wrapped
 

@@ -23,12 +23,12 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.illustration import Illustration
+from segjury.results.columns import WHOLE
 from segjury.wording import number, plain, plural
 
 _CELL_IN = 0.46
 _NAMES_IN = 0.8
 _FRAME_IN = 0.6
-WHOLE = "all"
 
 
 @dataclass(frozen=True)

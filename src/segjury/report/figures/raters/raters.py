@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from segjury.analysis.rater_agreement import WHOLE
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
 from segjury.report.figures.drawing.cells import TWO_LINES_IN, draw_means
@@ -25,6 +24,7 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, each_rated_label
+from segjury.results.columns import WHOLE
 from segjury.results.facts import CONSENSUS
 from segjury.wording import number, plural
 

@@ -19,7 +19,7 @@ from segjury.report.figures.drawing.box import Box, box, draw_box, value_label
 from segjury.report.figures.drawing.frame import finished, name_rows, note, sheet, width_of_names
 from segjury.report.figures.drawing.style import COLUMN_WIDTH_IN, MUTED, method_colours, styled
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
-from segjury.results.read import group_columns
+from segjury.results.columns import group_columns
 from segjury.wording import number, plain, wrapped
 
 MOST_PARTS = 6  # of one column; with more, the boxes of a method no longer stand together

@@ -1,0 +1,145 @@
+"""Score a benchmark from a notebook or the command line: in memory, or into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segjury.benchmark.folders import case_names, refuse_output_among_inputs, unknown_cases
+from segjury.benchmark.names import doubtful
+from segjury.metrics import READINGS, Reading
+from segjury.protocols import Protocol
+from segjury.runtime.lock import locked
+from segjury.scoring.run import Progress, score_benchmark
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from segjury.results import Results, Run
+
+
+def evaluate(
+    protocol: str | Path | Protocol,
+    *,
+    reference: str | Path,
+    predictions: str | Path,
+    readings: Sequence[Reading] = READINGS,
+    methods: Sequence[str] | None = None,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    cases: str | Path | None = None,
+    efficiency: str | Path | None = None,
+    follow_links: bool = False,
+) -> pd.DataFrame:
+    """Score every method on every case and return the long table; see `run` for the options."""
+    return run(
+        protocol,
+        reference=reference,
+        predictions=predictions,
+        readings=readings,
+        methods=methods,
+        jobs=jobs,
+        scheduler=scheduler,
+        cases=cases,
+        efficiency=efficiency,
+        follow_links=follow_links,
+    ).scores
+
+
+def run(
+    protocol: str | Path | Protocol,
+    *,
+    reference: str | Path,
+    predictions: str | Path,
+    out: str | Path | None = None,
+    readings: Sequence[Reading] = READINGS,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = 1,
+    scheduler: str | None = None,
+    cases: str | Path | None = None,
+    efficiency: str | Path | None = None,
+    follow_links: bool = False,
+    progress: Callable[[Progress], None] = lambda _done: None,
+    on_note: Callable[[str], None] = lambda _text: None,
+) -> Results:
+    """Score every method on every case.
+
+    Parameters
+    ----------
+    protocol
+        A name, the path of a `.toml` file, or a protocol that is loaded.
+    reference, predictions
+        The folder with one folder per case, and that with one folder per method.
+    out
+        A folder for `scores.csv` and all that goes beside it. Finished results are kept there: an
+        interrupted run goes on where it stopped, and only what changed is computed again.
+    readings, methods
+        All unless told.
+    jobs
+        Processes; with None, cores and memory decide. With several, call it under
+        `if __name__ == "__main__":`, as always with processes.
+    scheduler
+        The address of a Dask scheduler whose workers do it instead.
+    cases
+        A table of the cases, if it is not in the reference folder.
+    efficiency
+        A table of the time and memory that the methods took.
+    follow_links
+        Read predictions through links that leave their folder.
+    progress, on_note
+        Called after each case, and with what is good to know meanwhile.
+
+    Returns
+    -------
+    Results
+        The tables; `.problems` say what could not be scored, and `.warnings` what to look at.
+
+    """
+    truth, given = Path(reference), Path(predictions)
+    folder = None if out is None else Path(out)
+    if folder:
+        case_names(truth)  # before anything is made
+        refuse_output_among_inputs(folder, truth, given)
+    with locked(folder) if folder else nullcontext():
+        results = score_benchmark(
+            protocol,
+            reference=truth,
+            predictions=given,
+            readings=readings,
+            methods=methods,
+            jobs=jobs,
+            scheduler=scheduler,
+            store=folder / "parts" if folder else None,
+            case_file=Path(cases) if cases else None,
+            efficiency=Path(efficiency) if efficiency else None,
+            follow_links=follow_links,
+            progress=progress,
+            on_note=on_note,
+        )
+        scored = results.run.methods if results.run else []
+        warnings = [
+            *unknown_cases(truth, given, scored, follow_links=follow_links),
+            *doubtful(case_names(truth), "case"),
+            *doubtful(scored, "method"),
+            *results.warnings,
+            *(_left_out(results.run, folder) if folder else ()),
+        ]
+        results = replace(results, path=folder, warnings=tuple(warnings))
+        if folder:
+            results.write(folder)
+    return results
+
+
+def _left_out(run: Run | None, out: Path) -> list[str]:
+    """Warnings of what the tables of an earlier run in `out` have and these will not."""
+    from segjury.results import Run
+
+    before, warnings = Run.read(out), []
+    for kind in ("methods", "readings") if before and run else ():
+        gone = [name for name in getattr(before, kind) if name not in getattr(run, kind)]
+        if gone:
+            warnings.append(f"the tables no longer have the {kind} {', '.join(gone)}")
+    return warnings
