@@ -19,7 +19,7 @@ from PIL import Image
 from segjury.analysis.ranking import Rules
 from segjury.analysis.study import Study, completed
 from segjury.protocols import Protocol
-from segjury.raters import analyze_raters, write_raters
+from segjury.raters import measure_raters, write_raters
 from segjury.report.figures.cases.highlights import highlights
 from segjury.report.figures.catalogue import KINDS
 from segjury.report.figures.illustration import Illustration
@@ -77,7 +77,7 @@ def write_ceiling(results: Path) -> None:
     """What the raters of the demo score, beside its scores."""
     run = read_run(results)
     assert run is not None, "the demo has a run"  # noqa: S101
-    study = analyze_raters(run["protocol"]["name"], reference=results / "reference")
+    study = measure_raters(run["protocol"]["name"], reference=results / "reference")
     write_raters(study, results / "raters")
 
 

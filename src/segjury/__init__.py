@@ -7,15 +7,62 @@ from typing import TYPE_CHECKING, Any
 from segjury.errors import InputError
 
 if TYPE_CHECKING:
-    from segjury.scoring.run import evaluate
+    from segjury.benchmark.check import check
+    from segjury.benchmark.curate import curate
+    from segjury.benchmark.phantoms import write_phantom
+    from segjury.benchmark.phantoms.simulation import simulate_raters
+    from segjury.benchmark.split import split
+    from segjury.protocols import load_protocol
+    from segjury.raters import measure_raters
+    from segjury.results import Results
+    from segjury.results.results import read
+    from segjury.scoring.evaluate import evaluate, run
 
-__all__ = ["InputError", "evaluate"]
+    __version__: str
+
+__all__ = [
+    "InputError",
+    "Results",
+    "__version__",
+    "check",
+    "curate",
+    "evaluate",
+    "load_protocol",
+    "measure_raters",
+    "read",
+    "run",
+    "simulate_raters",
+    "split",
+    "write_phantom",
+]
+
+_MODULES = {  # imported when first used, so that `import segjury` stays fast
+    "Results": "segjury.results",
+    "check": "segjury.benchmark.check",
+    "curate": "segjury.benchmark.curate",
+    "evaluate": "segjury.scoring.evaluate",
+    "load_protocol": "segjury.protocols",
+    "measure_raters": "segjury.raters",
+    "read": "segjury.results.results",
+    "run": "segjury.scoring.evaluate",
+    "simulate_raters": "segjury.benchmark.phantoms.simulation",
+    "split": "segjury.benchmark.split",
+    "write_phantom": "segjury.benchmark.phantoms",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is used, when it is used, so that `import segjury` stays fast."""
-    if name == "evaluate":
-        from segjury.scoring.run import evaluate
+    """What a notebook calls, or a room, imported when it is used."""
+    from importlib import import_module
 
-        return evaluate
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("segjury")
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'segjury' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,7 +18,7 @@ from segjury.analysis.study import Study
 from segjury.benchmark.phantoms import benchmark_writer
 from segjury.errors import InputError
 from segjury.protocols import Protocol, load_protocol
-from segjury.raters import analyze_raters, write_raters
+from segjury.raters import measure_raters, write_raters
 from segjury.report import make_report
 from segjury.report.figures.raters import ceiling as ceiling_figure
 from segjury.report.figures.raters.ceiling import ceiling
@@ -46,7 +46,7 @@ def benchmark(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def study(benchmark):
     form, folder = benchmark
-    return analyze_raters(form, reference=folder / "reference")
+    return measure_raters(form, reference=folder / "reference")
 
 
 def hand_in(form, rater_file, folder):

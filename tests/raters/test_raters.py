@@ -25,7 +25,7 @@ from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from segjury.metrics import nsd
 from segjury.protocols import Protocol, load_protocol
-from segjury.raters import RaterSettings, analyze_raters, write_raters
+from segjury.raters import RaterSettings, measure_raters, write_raters
 from segjury.raters.case import measure_case
 from segjury.raters.displacement import Boundary, boundary_mm
 from segjury.raters.masks import without_rater
@@ -473,7 +473,7 @@ def write_case(folder, masks):
 
 def test_one_rater_has_no_ceiling_and_is_told_so(tmp_path):
     write_case(tmp_path / "reference" / "P1", [ball(8)])
-    study = analyze_raters(protocol(1), reference=tmp_path / "reference")
+    study = measure_raters(protocol(1), reference=tmp_path / "reference")
     write_raters(study, tmp_path / "out")
     assert "no human ceiling" in (tmp_path / "out" / "raters.md").read_text()
     assert not (tmp_path / "out" / "ceiling.csv").exists()
@@ -485,7 +485,7 @@ def test_one_bad_case_does_not_stop_the_others(tmp_path):
         write_case(tmp_path / name, [ball(8), ball(9)])
     (tmp_path / "P2" / "annotation_2.nii.gz").write_bytes(b"nothing")
     (tmp_path / "P3" / "annotation_1.nii.gz").unlink()
-    study = analyze_raters(protocol(2), reference=tmp_path)
+    study = measure_raters(protocol(2), reference=tmp_path)
     assert study.cases == 1
     assert [problem.split(":")[0] for problem in study.problems] == ["case P2", "case P3"]
     text = " ".join(sentences(study))
@@ -496,4 +496,4 @@ def test_one_bad_case_does_not_stop_the_others(tmp_path):
 def test_a_folder_of_nothing_is_refused(tmp_path):
     (tmp_path / "P1").mkdir()
     with pytest.raises(InputError, match=r"no folder in .* has a annotation_1"):
-        analyze_raters(load_protocol("curvas-pdacvi-2025"), reference=tmp_path)
+        measure_raters(load_protocol("curvas-pdacvi-2025"), reference=tmp_path)

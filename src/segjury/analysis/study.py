@@ -154,6 +154,7 @@ class Study(Results):
         self,
         out: str | Path,
         *,
+        file_format: str | None = None,
         title: str | None = None,
         figures: Sequence[str] | None = None,
         reference: str | Path | None = None,
@@ -165,8 +166,8 @@ class Study(Results):
 
         Parameters
         ----------
-        out
-            The file: `.html`, `.pdf` or `.md`.
+        out, file_format
+            The file, `.html`, `.pdf` or `.md`; `html`, `pdf` or `markdown` if it ends otherwise.
         title
             The protocol's unless told.
         figures
@@ -189,6 +190,7 @@ class Study(Results):
         return publish(
             self,
             Path(out),
+            file_format=file_format,
             title=title,
             kinds=figures,
             reference=Path(reference) if reference else None,
@@ -339,7 +341,7 @@ def study_of_results(
         )
     scores = in_cohort(results.scores, cohort, results.cases)
     usual = results.rules if isinstance(results, Study) else Rules.of_run(results.run)
-    said = {**results.directions, **directions(scores, higher, lower)}
+    said = {**results.better, **directions(scores, higher, lower)}
     rules = replace(
         usual,
         metrics=tuple(metric_names(scores, metrics or ())) or usual.metrics,
@@ -355,7 +357,7 @@ def study_of_results(
         failures=tuple(failures),
     )
     kept = {each.name: getattr(results, each.name) for each in fields(Results)}
-    kept |= {"scores": scores, "directions": said}
+    kept |= {"scores": scores, "better": said}
     kept["warnings"] = (*results.warnings, *doubtful_directions(scores, said))
     return Study(**kept, rules=rules, settings=settings, reading_asked=reading, by=tuple(by))
 

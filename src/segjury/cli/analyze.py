@@ -9,7 +9,6 @@ import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
-from segjury.cli.tables import rules_of, table_of
 
 
 @app.command(
@@ -49,43 +48,36 @@ def analyze(
     and Wilcoxon-Holm tests with effect sizes, leaving out each case, rater and metric, other
     schemes and readings, correlation of metrics, hard cases and failures.
     """
-    from segjury import analysis
     from segjury.analysis.files import write_analysis
+    from segjury.analysis.study import study_of_results
     from segjury.cli.print_tables import print_analysis
-    from segjury.cli.terminal import log, terminal
-    from segjury.results.read import read_cases, read_details
+    from segjury.cli.terminal import log, terminal, warn
 
-    table = table_of(scores, columns, matrix, cohort)
-    rules = rules_of(
-        scores,
-        table,
-        metrics,
-        options.directions(higher, lower),
-        scheme=scheme,
-        aggregated=aggregate,
-        ties=ties,
-        weighted=weights,
-        missing=missing,
-    )
-    settings = analysis.Settings(
+    study = study_of_results(
+        options.results(scores, columns, matrix, beside=["details", "cases"]),
+        baselines=baseline or (),
+        by=by or (),
+        failures=failure or (),
         samples=bootstrap,
         seed=seed,
         alpha=alpha,
-        level=1 - alpha,
-        baselines=tuple(dict.fromkeys(baseline or ())),
-        failures=tuple(failure or ()),
+        reading=reading,
+        cohort=cohort,
+        **options.ranking(
+            metrics=metrics,
+            scheme=scheme,
+            aggregate=aggregate,
+            ties=ties,
+            weights=weights,
+            missing=missing,
+            higher=higher,
+            lower=lower,
+        ),
     )
+    for warning in study.warnings:
+        warn(warning)
     with terminal(stderr=True).status("analysing") as shown:
-        found = analysis.analyze(
-            table,
-            rules,
-            settings,
-            reading=reading,
-            details=read_details(scores, columns=options.pairs("columns", columns), matrix=matrix),
-            cases=read_cases(scores),
-            by=by or (),
-            progress=lambda step: shown.update(f"analysing: {step}"),
-        )
+        found = study.analyzed(lambda step: shown.update(f"analysing: {step}")).analysis
     if out is not None:  # before printing, which a closed pipe may end
         write_analysis(found, out)
     print_analysis(found, cohort)

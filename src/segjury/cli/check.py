@@ -46,13 +46,11 @@ def check(
     """
     from segjury.benchmark import check
     from segjury.cli.terminal import progress_bar
-    from segjury.protocols import load_protocol
 
-    form = load_protocol(protocol)
     with progress_bar() as progress:
         bar = progress.add_task("checking", total=None)
         checked = check.check(
-            form,
+            protocol,
             reference=reference,
             predictions=predictions,
             images=images,

@@ -46,29 +46,20 @@ def curate(
     corrupt, or as the rules say. Nothing is moved or deleted.
     """
     from segjury.benchmark import curate
-    from segjury.benchmark.case_links import check_empty, link_cases
-    from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+    from segjury.benchmark.folders import case_names
     from segjury.cli.terminal import log, print_rows, progress_bar, say
-    from segjury.protocols import load_protocol
 
-    form = load_protocol(protocol)
-    asked = curate.load_rules(rules, form)
-    if link is not None:
-        check_empty(link)
-    refuse_output_among_inputs(out, reference)
-    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     with progress_bar() as progress:
         bar = progress.add_task("curating", total=len(case_names(reference)))
         done = curate.curate(
-            form,
-            asked,
+            protocol,
+            rules,
             reference=reference,
+            out=out,
+            link=link,
             jobs=jobs,
             progress=lambda _case: progress.advance(bar),
         )
-    curate.write(done, out)
-    if link is not None:
-        link_cases(reference, done.names, link)
     rows = [[rule, str(first), str(every)] for rule, first, every in done.flow]
     print_rows(("rule", "cases left out", "cases that break it"), rows)
     cases, kept = len(done.cases), len(done.names)

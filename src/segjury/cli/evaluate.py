@@ -13,7 +13,7 @@ from segjury.cli.program import BAD_INPUT, STOPS, TRY_AGAIN, Terminated, app, en
 from segjury.errors import InputError
 
 if TYPE_CHECKING:
-    from segjury.scoring.run import Evaluation
+    from segjury.results import Results
 
 
 @app.command(
@@ -60,65 +60,56 @@ def evaluate(
     could not be scored for a reason that may be gone: run the same command again; 130
     interrupted; 143 terminated.
     """
-    from segjury.benchmark.folders import case_names, refuse_output_among_inputs, unknown_cases
-    from segjury.benchmark.names import doubtful
+    from segjury.benchmark.folders import case_names
     from segjury.cli.run_log import Log
     from segjury.cli.terminal import answer
-    from segjury.runtime.lock import locked
-    from segjury.scoring import run as engine
+    from segjury.scoring.evaluate import run
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:
         n_cases = len(case_names(reference))
-        refuse_output_among_inputs(out, reference, predictions)
-        with locked(out):
-            log.event("start", cases=n_cases, out=str(out))
-            with log.cases(n_cases) as progress:
-                found = engine.run(
-                    protocol,
-                    reference=reference,
-                    predictions=predictions,
-                    readings=options.readings(reading),
-                    methods=options.names(methods),
-                    jobs=jobs,
-                    scheduler=scheduler,
-                    store=out / "parts",
-                    case_file=cases,
-                    efficiency=efficiency,
-                    follow_links=follow_links,
-                    progress=progress,
-                    on_note=log.warning,
-                )
-            left_out = engine.left_out(found, out)
-            engine.write(found, out)
-        names = found.run["methods"]
-        strangers = unknown_cases(reference, predictions, names, follow_links=follow_links)
-        strangers += doubtful(case_names(reference), "case") + doubtful(names, "method")
+        log.event("start", cases=n_cases, out=str(out))
+        with log.cases(n_cases) as progress:
+            results = run(
+                protocol,
+                reference=reference,
+                predictions=predictions,
+                out=out,
+                readings=options.readings(reading),
+                methods=options.names(methods),
+                jobs=jobs,
+                scheduler=scheduler,
+                cases=cases,
+                efficiency=efficiency,
+                follow_links=follow_links,
+                progress=progress,
+                on_note=log.warning,
+            )
     except (InputError, OSError, KeyboardInterrupt, Terminated) as error:
         message, code = ending(error)
         kept = ". What was finished is kept; run the same command to go on"
         log.problems([message + kept if isinstance(error, STOPS) else message])
         log.end(code)
         raise typer.Exit(code) from None
-    for warning in (*strangers, *found.warnings, *left_out):
+    for warning in results.warnings:
         log.warning(warning)
-    log.problems(found.problems)
+    log.problems(results.problems)
     if not quiet:
         with suppress(OSError):  # the table is written
             answer(f"{out / 'scores.csv'}\n")
-    code = TRY_AGAIN if found.worth_repeating else BAD_INPUT if found.problems else 0
-    counts = _counts(found)
+    code = TRY_AGAIN if results.worth_repeating else BAD_INPUT if results.problems else 0
+    counts = _counts(results)
     log.end(code, _in_words(counts), **counts)
     if code:
         raise typer.Exit(code)
 
 
-def _counts(found: Evaluation) -> dict[str, int]:
+def _counts(results: Results) -> dict[str, int]:
     """How many predictions there are, how they ended, and how many an earlier run had done."""
-    status = found.scores.groupby(["method", "case"])["status"].first()
+    status = results.scores.groupby(["method", "case"])["status"].first()
     missing, failed = (int((status == word).sum()) for word in ("missing", "failed"))
     scored = len(status) - missing - failed
-    kept = int(found.run["kept"])
+    kept = results.run.kept if results.run else 0
     return {"scored": scored, "missing": missing, "failed": failed, "kept": kept}
 
 

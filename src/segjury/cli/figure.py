@@ -9,7 +9,6 @@ import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
-from segjury.cli.tables import study_from
 from segjury.errors import InputError
 
 
@@ -44,9 +43,11 @@ def figure(
     raters: options.RatersOption = None,
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
-    from segjury.cli.terminal import print_kinds, terminal
+    from segjury.analysis.study import study_of_results
+    from segjury.cli.terminal import print_kinds, terminal, warn
     from segjury.report.figures.illustration import SUFFIXES
-    from segjury.report.publish import illustrate, known_kinds
+    from segjury.report.publish import known_kinds
+    from segjury.results.results import BESIDE
 
     if name == "list":
         print_kinds(known_kinds())
@@ -60,28 +61,23 @@ def figure(
         raise InputError(
             f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(SUFFIXES)}"
         )
-    subject = {"score": score, "case": case, "structure": structure}
+    study = study_of_results(
+        options.results(scores, columns, matrix, BESIDE, raters=raters),
+        reading=reading,
+        samples=bootstrap,
+        seed=seed,
+        **options.ranking(higher=higher, lower=lower, missing=missing),
+    )
+    for warning in study.warnings:
+        warn(warning)
     with terminal(stderr=True).status("drawing"):
-        study = study_from(
-            scores,
-            reading=reading,
-            higher=higher,
-            lower=lower,
-            missing=missing,
-            columns=columns,
-            matrix=matrix,
-            raters=raters,
-            samples=bootstrap,
-            seed=seed,
-        )
-        drawn = illustrate(
+        study.figure(
             name,
-            scores,
-            study,
-            {part: text for part, text in subject.items() if text},
-            methods=method or (),
+            score=score,
+            case=case,
+            structure=structure,
+            method=method or (),
             reference=reference,
             predictions=predictions,
-        )
-        drawn.save(out)
+        ).save(out)
     print(f"figure: {out}")

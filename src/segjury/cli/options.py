@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from segjury.errors import InputError
 
 if TYPE_CHECKING:
-    from segjury.protocols.ranking import Ranking
+    from segjury.results import Results
 
 READING_CHOICES = ("all", "released", "published", "corrected")
 
@@ -122,16 +122,6 @@ def names(given: str) -> list[str] | None:
     return names or None
 
 
-def directions(higher: list[str] | None, lower: list[str] | None) -> dict[str, Any]:
-    """What was said of which values are better."""
-    more = [name for given in higher or [] for name in map(str.strip, given.split(","))]
-    less = [name for given in lower or [] for name in map(str.strip, given.split(","))]
-    both = set(more) & set(less)
-    if both:
-        raise InputError(f"--higher and --lower both name {', '.join(both)}", "Choose one")
-    return dict.fromkeys(more, "higher") | dict.fromkeys(less, "lower")
-
-
 def readings(given: str) -> tuple[Any, ...]:
     """Readings to compute."""
     names = tuple(name.strip() for name in given.split(",") if name.strip())
@@ -166,14 +156,6 @@ def numbers(option: str, given: str) -> tuple[float, ...]:
         raise InputError(f"--{option} is '{given}'", "Give numbers with commas, as 1,2.5") from None
 
 
-def metric(given: str, present: list[str]) -> str:
-    """A metric of the table, whatever its capitals."""
-    same = [name for name in present if name.lower() == given.lower()]
-    if given in present or len(same) == 1:
-        return given if given in present else same[0]
-    raise InputError(f"the table has no metric {given}", f"It has {', '.join(present)}")
-
-
 def pairs(option: str, given: str) -> dict[str, str]:
     """What an option such as `a=b,c=d` says."""
     found: dict[str, str] = {}
@@ -185,51 +167,43 @@ def pairs(option: str, given: str) -> dict[str, str]:
     return found
 
 
-def weights(given: str) -> dict[str, float]:
-    """Weights of metrics."""
-    found = {}
-    for name, text in pairs("weights", given).items():
-        try:
-            found[name] = float(text)
-        except ValueError:
-            found[name] = math.nan
-        if not 0 < found[name] < math.inf:
-            raise InputError(f"--weights gives {name} the weight '{text}'", "Give a number above 0")
-    return found
+def results(
+    scores: Path, columns: str, matrix: str | None, beside: Sequence[str], **more: Any
+) -> Results:
+    """The table that a command is about, with what lies `beside` it."""
+    from segjury.results import Results
 
-
-def aggregate(given: str) -> str | float:
-    """Mean, median, or a quantile."""
-    if given in ("mean", "median"):
-        return given
-    try:
-        level = float(given)
-    except ValueError:
-        level = math.nan
-    if not 0 <= level <= 1:
-        raise InputError(
-            f"--aggregate is '{given}'", "Use mean, median, or a quantile from 0 to 1, as 0.25"
-        )
-    return level
+    named = pairs("columns", columns)
+    return Results.read(scores, columns=named, matrix=matrix, beside=beside, **more)
 
 
 def ranking(
-    usual: Ranking,
     *,
+    metrics: str = "",
     scheme: str = "",
-    aggregated: str = "",
+    aggregate: str = "",
     ties: str = "",
-    weighted: str = "",
+    weights: str = "",
     missing: str = "",
-) -> Ranking:
-    """The protocol's way of ranking with what was asked for instead."""
-    from segjury.protocols.ranking import MissingPolicy, Ranking, Scheme, Ties
-
-    changed: dict[str, Any] = {
-        "scheme": choice("scheme", scheme or usual.scheme, get_args(Scheme)),
-        "ties": choice("ties", ties or usual.ties, get_args(Ties)),
-        "missing": choice("missing", missing or usual.missing, get_args(MissingPolicy)),
-        "aggregate": aggregate(aggregated) if aggregated else usual.aggregate,
-        "weights": weights(weighted) or usual.weights,
+    higher: list[str] | None = None,
+    lower: list[str] | None = None,
+) -> dict[str, Any]:
+    """What was asked for instead of the protocol's way of ranking, as the library takes it."""
+    return {
+        "metrics": names(metrics),
+        "scheme": scheme or None,
+        "aggregate": _number(aggregate) if aggregate else None,
+        "ties": ties or None,
+        "weights": {name: _number(text) for name, text in pairs("weights", weights).items()},
+        "missing": missing or None,
+        "higher": [name for given in higher or [] for name in map(str.strip, given.split(","))],
+        "lower": [name for given in lower or [] for name in map(str.strip, given.split(","))],
     }
-    return Ranking.model_validate(usual.model_dump() | changed)
+
+
+def _number(given: str) -> float | str:
+    """A number where the text is one; the library refuses what it cannot take."""
+    try:
+        return float(given)
+    except ValueError:
+        return given

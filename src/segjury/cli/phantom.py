@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segjury.cli import options
 from segjury.cli.program import family
-from segjury.errors import InputError
 
 phantoms = family("phantom", "Write synthetic data: a benchmark, or simulated raters of a mask.")
 
@@ -28,22 +27,20 @@ def phantom(
     force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
 ) -> None:
     """Write a synthetic benchmark with simulated raters and methods (needs no name)."""
-    from segjury.benchmark.phantoms import benchmark_writer
+    from segjury.benchmark.phantoms import write_phantom
     from segjury.cli.terminal import progress_bar
 
-    if not force and any((out / part).exists() for part in ("reference", "predictions")):
-        raise InputError(f"{out} holds a benchmark", "Give another folder, or --force to overwrite")
-    wanted: dict[str, Any] = {"shape": options.shape(shape)} if shape else {}
-    write = benchmark_writer(protocol)
     with progress_bar() as progress:
         bar = progress.add_task("making cases", total=cases)
-        write(
+        write_phantom(
+            protocol,
             out,
             cases=cases,
             methods=methods,
             seed=seed,
+            shape=options.shape(shape) if shape else None,
+            force=force,
             progress=lambda _case: progress.advance(bar),
-            **wanted,
         )
     print(out)
 
@@ -85,26 +82,23 @@ def simulate(
 
     How far they stray is chosen such that they disagree as much as is wanted.
     """
-    from segjury.benchmark.phantoms.mask_raters import RaterPanel
-    from segjury.benchmark.phantoms.simulation import REACHED, facts, write_raters
+    from segjury.benchmark.phantoms.simulation import REACHED, facts, simulate_raters
     from segjury.cli.terminal import plain_table, progress_bar, say, terminal, warn
 
-    panel = RaterPanel(
-        _each("bias", bias, raters),
-        _each("skill", skill, raters),
-        rho=rho,
-        wavering=wavering,
-        missed=missed,
-        grain_mm=grain,
-        seed=seed,
-    )
     with progress_bar() as progress:
         bar = progress.add_task("drawing", total=1.0)
-        made = write_raters(
+        made = simulate_raters(
             mask,
             out,
-            panel,
+            raters=raters,
             disagreement=disagreement,
+            bias=options.numbers("bias", bias),
+            skill=options.numbers("skill", skill),
+            rho=rho,
+            wavering=wavering,
+            missed=missed,
+            grain=grain,
+            seed=seed,
             progress=lambda share: progress.update(bar, completed=share),
         )
     table = plain_table("label", "rater", "bias mm", "skill", "volume mm3", "Dice with the mask")
@@ -115,22 +109,13 @@ def simulate(
             why = f"label {label}: {made.wanted:.3f} could not be reached on this mask"
             warn(f"{why} with these raters")
         told = zip(
-            panel.bias_mm, panel.skill, known["volume_mm3"], known["dice_with_mask"], strict=True
+            made.panel.bias_mm,
+            made.panel.skill,
+            known["volume_mm3"],
+            known["dice_with_mask"],
+            strict=True,
         )
         for rater, values in enumerate(told, 1):
             table.add_row(str(label), str(rater), *(f"{value:.4g}" for value in values))
     terminal().print(table)
     print(out)
-
-
-def _each(option: str, given: str, raters: int) -> tuple[float, ...]:
-    """A number for each rater; one alone is everybody's."""
-    try:
-        values = tuple(float(text) for text in given.split(","))
-    except ValueError:
-        raise InputError(f"--{option} is '{given}'", "Give numbers with commas") from None
-    if len(values) not in (1, raters):
-        raise InputError(
-            f"--{option} has {len(values)} numbers for {raters} raters", "Give one for each"
-        )
-    return values * raters if len(values) == 1 else values

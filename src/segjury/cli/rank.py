@@ -9,7 +9,6 @@ import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
-from segjury.cli.tables import rules_of, table_of
 
 
 @app.command(
@@ -42,26 +41,33 @@ def rank(
     The interval is that of the place in resamples of the cases. Methods that share a letter are
     not told apart by the cases at hand.
     """
-    from segjury.analysis import placings
     from segjury.analysis.files import write_placings
+    from segjury.analysis.study import study_of_results
     from segjury.cli.print_tables import print_placing
-    from segjury.cli.terminal import log, terminal
+    from segjury.cli.terminal import log, terminal, warn
 
-    table = table_of(scores, columns, matrix, cohort)
-    rules = rules_of(
-        scores,
-        table,
-        metrics,
-        options.directions(higher, lower),
-        scheme=scheme,
-        aggregated=aggregate,
-        ties=ties,
-        weighted=weights,
-        missing=missing,
+    study = study_of_results(
+        options.results(scores, columns, matrix, beside=["cases"] if cohort else []),
+        reading=reading,
+        cohort=cohort,
+        by=by or (),
+        samples=bootstrap,
+        seed=seed,
+        **options.ranking(
+            metrics=metrics,
+            scheme=scheme,
+            aggregate=aggregate,
+            ties=ties,
+            weights=weights,
+            missing=missing,
+            higher=higher,
+            lower=lower,
+        ),
     )
+    for warning in study.warnings:
+        warn(warning)
     with terminal(stderr=True).status("ranking"):
-        made = placings(table, rules, reading=reading, by=by or (), samples=bootstrap, seed=seed)
-        found = list(made)
+        found = study.leaderboards()
     if out is not None:
         write_placings(found, out)
     for placing in found:

@@ -41,14 +41,14 @@ def raters(
     """
     from segjury.benchmark.folders import case_names, refuse_output_among_inputs
     from segjury.cli.terminal import progress_bar, warn
-    from segjury.raters import RaterSettings, analyze_raters, write_raters
+    from segjury.raters import RaterSettings, measure_raters, write_raters
     from segjury.report.publish import write_rater_figures
 
     refuse_output_among_inputs(out, reference)
     out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     with progress_bar() as progress:
         bar = progress.add_task("measuring", total=len(case_names(reference)))
-        study = analyze_raters(
+        study = measure_raters(
             protocol,
             reference=reference,
             readings=options.readings(reading),

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
-from segjury.cli.tables import study_from
-from segjury.errors import InputError
 
-ENDINGS = {".html": "html", ".htm": "html", ".pdf": "pdf", ".md": "markdown"}
-REPORT_FORMATS = ("html", "pdf", "markdown")
 NO_FIGURES = "none"
 
 
@@ -50,33 +46,30 @@ def report(
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
+    from segjury.analysis.study import study_of_results
     from segjury.cli.terminal import drawing_bar, warn
-    from segjury.report.publish import publish
+    from segjury.report.publish import check_report
+    from segjury.results.results import BESIDE
     from segjury.runtime import default_jobs
 
-    chosen = _format(out, file_format)
-    kinds = _kinds(figures)
+    kinds = [] if figures.strip() == NO_FIGURES else options.names(figures)
+    check_report(out, file_format or None, kinds)
+    study = study_of_results(
+        options.results(scores, columns, matrix, BESIDE, raters=raters),
+        reading=reading,
+        baselines=baseline or (),
+        samples=bootstrap,
+        seed=seed,
+        **options.ranking(higher=higher, lower=lower, missing=missing),
+    )
+    for warning in study.warnings:
+        warn(warning)
     with drawing_bar() as progress:
-        study = study_from(
-            scores,
-            reading=reading,
-            higher=higher,
-            lower=lower,
-            missing=missing,
-            columns=columns,
-            matrix=matrix,
-            raters=raters,
-            samples=bootstrap,
-            seed=seed,
-            baselines=tuple(dict.fromkeys(baseline or ())),
-        )
-        written = publish(
-            scores,
-            study,
+        written = study.report(
             out,
-            file_format=chosen,
+            file_format=file_format or None,
             title=title or None,
-            kinds=kinds,
+            figures=kinds,
             reference=reference,
             predictions=predictions,
             jobs=jobs or default_jobs(8),
@@ -85,29 +78,3 @@ def report(
     for problem in written.problems:
         warn(problem)
     print(f"report: {out}")
-
-
-def _format(out: Path, file_format: str) -> Any:
-    """The format of a report: as asked for, or as its file's name says."""
-    if out.is_dir():
-        raise InputError(f"{out} is a folder", "Give the name of the file to write")
-    if file_format:
-        return options.choice("format", file_format, REPORT_FORMATS)
-    if out.suffix.lower() not in ENDINGS:
-        raise InputError(
-            f"--out is '{out.name}', which says no format",
-            f"End it in {', '.join(ENDINGS)}, or say --format",
-        )
-    return ENDINGS[out.suffix.lower()]
-
-
-def _kinds(figures: str) -> list[str] | None:
-    """Kinds of figures asked for; None for all."""
-    from segjury.report.figures.catalogue import KINDS
-
-    if figures.strip() == NO_FIGURES:
-        return []
-    wanted = options.names(figures)
-    for name in wanted or ():
-        options.choice("figures", name, (*KINDS, NO_FIGURES))
-    return wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TextIO
@@ -27,6 +28,7 @@ OPTION_OF = {  # arguments of the library whose options are called otherwise
     "baselines": "baseline",
     "brightest_percent": "brightest",
     "case_column": "id",
+    "file_format": "format",
     "gammas": "gamma",
     "readings": "reading",
     "samples": "bootstrap",
@@ -71,6 +73,9 @@ def as_options(text: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value = OPTION_OF.get(found[1], found[1].replace("_", "-")), found[2]
+        if value and value.startswith("{"):  # `columns={'case': 'id'}` is --columns case=id
+            with suppress(ValueError, SyntaxError):  # a name may hold what ends the argument here
+                value = ",".join(f"{ours}={theirs}" for ours, theirs in literal_eval(value).items())
         return f"--{name} {value.strip(QUOTES)}" if value else f"--{name}"
 
     return _ARGUMENT.sub(option, text)

@@ -70,7 +70,7 @@ def score_ensemble(
     folder = scores if scores.is_dir() else scores.parent
     given = Results.read(folder, beside=())
     run, protocol = given.run, given.run.protocol.model if given.run else None
-    if run is None or protocol is None:
+    if run is None or protocol is None or not run.readings:
         raise InputError(f"there is no usable run.json beside {scores}", "Run evaluate")
     reference = reference or run.folder("reference", folder)
     predictions = predictions or run.folder("predictions", folder)

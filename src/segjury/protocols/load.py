@@ -35,6 +35,8 @@ def protocol_text(name_or_path: str | Path) -> str:
     return toml_text(path)
 
 
-def load_protocol(name_or_path: str | Path) -> Protocol:
-    """Read a built-in protocol by name, or a TOML file of the same form."""
+def load_protocol(name_or_path: str | Path | Protocol) -> Protocol:
+    """Read a built-in protocol by name, or a TOML file of the same form; one loaded stays."""
+    if isinstance(name_or_path, Protocol):
+        return name_or_path
     return FORM.read(protocol_text(name_or_path), Path(name_or_path).name)

@@ -2,6 +2,6 @@
 
 from segjury.raters.files import write_raters
 from segjury.raters.profiles import RaterSettings
-from segjury.raters.study import RaterStudy, analyze_raters
+from segjury.raters.study import RaterStudy, measure_raters
 
-__all__ = ["RaterSettings", "RaterStudy", "analyze_raters", "write_raters"]
+__all__ = ["RaterSettings", "RaterStudy", "measure_raters", "write_raters"]

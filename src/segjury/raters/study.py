@@ -53,6 +53,12 @@ class RaterStudy:
         """How many cases were measured."""
         return int(self.rater_cases["case"].nunique())
 
+    def write(self, folder: str | Path) -> None:
+        """Write the tables, `raters.json` and `raters.md`."""
+        from segjury.raters.files import write_raters
+
+        write_raters(self, Path(folder))
+
     @property
     def n_raters(self) -> int:
         """How many raters marked each case."""
@@ -67,7 +73,7 @@ class _Task:
     readings: tuple[Reading, ...]
 
 
-def analyze_raters(
+def measure_raters(
     protocol: str | Path | Protocol,
     *,
     reference: str | Path,
@@ -82,7 +88,7 @@ def analyze_raters(
     `cases` is a table of the cases, if not in the reference folder. `progress` hears of each case
     that is done. A case that cannot be read is a problem, not the end.
     """
-    definition = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    definition = load_protocol(protocol)
     folder = Path(reference)
     names = case_names(folder)
     refuse_wrong_folders(definition, folder, names, None, ())

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 
@@ -29,6 +30,12 @@ from segjury.results.read import scores_file
 from segjury.results.run import RUN
 
 RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
+ENDINGS: dict[str, ReportFormat] = {
+    ".html": "html",
+    ".htm": "html",
+    ".pdf": "pdf",
+    ".md": "markdown",
+}
 WHERE = "Say where they are: `reference`, `predictions`"
 
 
@@ -36,7 +43,7 @@ def publish(
     study: Study,
     out: Path,
     *,
-    file_format: ReportFormat = "html",
+    file_format: str | None = None,
     title: str | None = None,
     kinds: Collection[str] | None = None,
     reference: Path | None = None,
@@ -46,10 +53,10 @@ def publish(
 ) -> Written:
     """Write the report of a study; pictures too, where images are at hand.
 
-    `kinds` names the figures wanted; without any there are no pictures either.
+    `kinds` names the figures wanted; without any there are no pictures either. The ending of
+    `out` says the format, unless told.
     """
-    if file_format == "pdf":
-        needed_browser()  # before the figures are drawn in vain
+    chosen = check_report(out, file_format, kinds)
     pictures, problem = [], _unread(study)
     if study.run and (kinds is None or kinds):
         try:
@@ -65,8 +72,31 @@ def publish(
         jobs=jobs,
         progress=progress,
     )
-    written = write_report(report, out, file_format)
+    written = write_report(report, out, chosen)
     return replace(written, problems=(problem, *written.problems)) if problem else written
+
+
+def check_report(
+    out: Path, file_format: str | None = None, kinds: Collection[str] | None = None
+) -> ReportFormat:
+    """The format of a report: as asked for, or as its name says; before it is drawn in vain."""
+    if out.is_dir():
+        raise InputError(f"{out} is a folder", "Give the name of the file to write")
+    for name in kinds or ():
+        if name not in KINDS:
+            raise InputError(f"`figures` names '{name}'", f"Use one of {', '.join(KINDS)}")
+    formats: dict[str, ReportFormat] = {each: each for each in get_args(ReportFormat)}
+    if file_format and file_format not in formats:
+        raise InputError(f"`file_format` is '{file_format}'", f"Use one of {', '.join(formats)}")
+    if not file_format and out.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"`out` is '{out.name}', which says no format",
+            f"End it in {', '.join(ENDINGS)}, or say `file_format`",
+        )
+    chosen = formats[file_format] if file_format else ENDINGS[out.suffix.lower()]
+    if chosen == "pdf":
+        needed_browser()
+    return chosen
 
 
 def _table_hash(study: Study) -> str:

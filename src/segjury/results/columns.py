@@ -11,8 +11,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    *("BIN_COLUMNS", "COLUMNS", "DEFAULTS", "DETAIL_COLUMNS", "HITS", "KEY", "NEEDED"),
-    *("RATER", "WHOLE", "group_columns"),
+    "BIN_COLUMNS",
+    "COLUMNS",
+    "DEFAULTS",
+    "DETAIL_COLUMNS",
+    "HITS",
+    "KEY",
+    "NEEDED",
+    "RATER",
+    "WHOLE",
+    "group_columns",
 ]
 
 KEY = ("method", "case", "metric", "structure", "reading")

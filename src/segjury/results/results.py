@@ -32,7 +32,7 @@ class Results:
     `scores` is long: a row per method, case, metric, structure and reading. `details` is what the
     scores were made from, `calibration` the voxels per confidence bin, `cases` what is known of
     the cases, `ceiling` what raters score as methods, `run` the record of the run, `path` where
-    the table is. `directions` say which values of metrics are better where nothing else does.
+    the table is. `better` says which values of a metric are better, where that was said.
     `problems` are predictions and cases that could not be scored, `worth_repeating` whether that
     may go well the next time.
     """
@@ -45,7 +45,7 @@ class Results:
     ceiling: pd.DataFrame | None = None
     run: Run | None = None
     path: Path | None = None
-    directions: Mapping[str, Direction] = field(default_factory=dict)
+    better: Mapping[str, Direction] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     worth_repeating: bool = False
@@ -63,9 +63,32 @@ class Results:
         lower: Sequence[str] = (),
         beside: Collection[str] = BESIDE,
     ) -> Results:
-        """Read a folder of results, a table in a file, or a data frame; see `segjury.read`.
+        """Read results: a folder of a run, or a table from another tool.
 
-        `beside` names the tables to read that lie beside the scores, where they are there.
+        Parameters
+        ----------
+        source
+            A folder that `segjury evaluate` wrote; a CSV or parquet file; or a data frame. A table
+            of others is long (`method, case, metric, value`), has a column per metric, or is a
+            `matrix`.
+        columns
+            What our columns are called in the table, as in `{"method": "team"}`.
+        groups
+            Columns of numbers that are groups of cases all the same.
+        matrix
+            The metric, if the table has a row per case and a column per method.
+        raters
+            The folder that `segjury raters` wrote, if it is not beside the table.
+        higher, lower
+            Metrics where more, or less, is better; those of others need it said.
+        beside
+            Which tables to read that lie beside the scores: all that are there unless told.
+
+        Returns
+        -------
+        Results
+            The scores and what lies beside them.
+
         """
         path = None if isinstance(source, pd.DataFrame) else Path(source)
         scores, by_rater = files.scores_and_raters(
@@ -91,7 +114,7 @@ class Results:
             **{"details": by_rater} | found,
             run=None if path is None else Run.read(path),
             path=path,
-            directions=directions(scores, higher, lower),
+            better=directions(scores, higher, lower),
         )
 
     def write(self, folder: str | Path) -> None:
@@ -235,6 +258,9 @@ class Results:
         of = ("method", "case", "metric")
         counts = ", ".join(plural(self.scores[name].nunique(), name) for name in of)
         return f"<p>{counts}</p>{shown(self.scores)}"
+
+
+read = Results.read
 
 
 def shown(table: pd.DataFrame) -> str:

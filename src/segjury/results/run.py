@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from segjury.errors import InputError
+from segjury.metrics import Reading
 from segjury.protocols import Protocol
 from segjury.runtime.writing import write_text
 
@@ -61,7 +62,7 @@ class Run(_Record):
 
     segjury: str = ""
     protocol: RunProtocol = RunProtocol()
-    readings: list[str] = []
+    readings: list[Reading] = []
     reference: str = ""
     predictions: str = ""
     methods: list[str] = []

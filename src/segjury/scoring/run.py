@@ -78,7 +78,7 @@ def score_benchmark(
     is called after each case, `on_note` with what is good to know meanwhile. Without a number of
     `jobs`, cores and memory decide. `text` is that of a protocol which is loaded already.
     """
-    definition = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    definition = load_protocol(protocol)
     unknown = [reading for reading in readings if reading not in READINGS]
     if unknown or isinstance(readings, str):
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")

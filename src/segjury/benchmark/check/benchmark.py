@@ -27,7 +27,7 @@ from segjury.benchmark.folders import chosen_methods, escapes, folder_names, ref
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
 from segjury.images import candidates, read_grid
-from segjury.protocols import Protocol
+from segjury.protocols import Protocol, load_protocol
 
 CHANNEL = "_0000"  # nnU-Net's ending of an image's name
 
@@ -90,11 +90,11 @@ class CheckedCase:
 
 
 def check(
-    protocol: Protocol,
+    protocol: str | Path | Protocol,
     *,
-    reference: Path | None = None,
-    predictions: Path | None = None,
-    images: Path | None = None,
+    reference: str | Path | None = None,
+    predictions: str | Path | None = None,
+    images: str | Path | None = None,
     methods: Sequence[str] | None = None,
     follow_links: bool = False,
     jobs: int | None = 1,
@@ -104,10 +104,14 @@ def check(
 
     Without a reference, predictions are compared with the images, or with themselves alone.
     """
+    protocol = load_protocol(protocol)
+    reference, predictions, images = (
+        Path(folder) if folder else None for folder in (reference, predictions, images)
+    )
     if reference is None and predictions is None:
-        raise InputError("there is nothing to check", "Give --reference, --predictions or both")
+        raise InputError("there is nothing to check", "Give `reference`, `predictions` or both")
     if images and (reference or not predictions):
-        raise InputError("--images takes the place of a reference", "Give --predictions alone")
+        raise InputError("`images` takes the place of a reference", "Give `predictions` alone")
     problems: list[Problem] = []
     chosen = _chosen_methods(predictions, methods, problems)
     below = {
@@ -159,7 +163,7 @@ def _chosen_methods(
 ) -> list[str]:
     if predictions is None:
         if methods:
-            raise InputError("--methods needs --predictions", "Give the folder of the methods")
+            raise InputError("`methods` needs `predictions`", "Give the folder of the methods")
         return []
     if methods:
         return chosen_methods(predictions, methods)

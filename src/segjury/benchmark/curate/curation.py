@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 
 from segjury import runtime
+from segjury.benchmark.case_links import check_empty, link_cases
 from segjury.benchmark.case_table import case_table
 from segjury.benchmark.curate.inspection import CurateTask, Exclusion, Inspected, inspect_case
-from segjury.benchmark.curate.rules import AnyRule
-from segjury.benchmark.folders import case_names
-from segjury.protocols import Protocol
+from segjury.benchmark.curate.rules import AnyRule, load_rules
+from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+from segjury.protocols import Protocol, load_protocol
 from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import write_text
 
@@ -54,14 +55,28 @@ class Curation:
 
 
 def curate(
-    protocol: Protocol,
-    rules: tuple[AnyRule, ...],
+    protocol: str | Path | Protocol,
+    rules: str | Path | tuple[AnyRule, ...] | None = None,
     *,
-    reference: Path,
+    reference: str | Path,
+    out: str | Path | None = None,
+    link: str | Path | None = None,
     jobs: int | None = 1,
     progress: Callable[[str], None] = lambda _case: None,
 ) -> Curation:
-    """Ask every rule about every case of the reference; nothing is moved or deleted."""
+    """Ask every rule about every case of the reference; nothing is moved or deleted.
+
+    `rules` is a TOML file, the usual ones unless told. What is found is written to the folder
+    `out`, if one is given, and links to the cases that are kept to the new folder `link`.
+    """
+    protocol, reference = load_protocol(protocol), Path(reference)
+    if not isinstance(rules, tuple):
+        rules = load_rules(Path(rules) if rules else None, protocol)
+    if link is not None:
+        check_empty(Path(link))
+    if out is not None:
+        refuse_output_among_inputs(Path(out), reference)
+        Path(out).mkdir(parents=True, exist_ok=True)  # first: a wrong place costs no work
     cases = case_names(reference)
     known = case_table(protocol, reference, cases)
     tasks = [CurateTask(protocol, reference, case, rules) for case in cases]
@@ -81,9 +96,14 @@ def curate(
         "reference": str(reference.resolve()),
         "rules": [rule.model_dump(mode="json") for rule in rules],
     }
-    return Curation(
+    curation = Curation(
         tuple(cases), pd.DataFrame(kept, columns=None if kept else ["case"]), exclusions, about
     )
+    if out is not None:
+        write(curation, Path(out))
+    if link is not None:
+        link_cases(reference, curation.names, Path(link))
+    return curation
 
 
 def write(curation: Curation, out: Path) -> None:

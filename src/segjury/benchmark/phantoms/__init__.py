@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 from segjury.errors import InputError
 
@@ -24,3 +26,29 @@ def benchmark_writer(protocol: str) -> partial[None]:
             f"no phantom for the protocol {protocol!r}", f"Use one of {', '.join(BENCHMARKS)}"
         )
     return partial(write_benchmark, import_module(f"{__name__}.{BENCHMARKS[protocol]}").PHANTOM)
+
+
+def write_phantom(
+    protocol: str,
+    out: str | Path,
+    *,
+    cases: int = 10,
+    methods: int = 6,
+    seed: int = 0,
+    shape: tuple[int, int, int] | None = None,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Write a synthetic benchmark of a protocol: `reference` and `predictions` in the folder `out`.
+
+    One that is there is overwritten only with `force`. The same seed gives the same files; `shape`
+    is small unless told. `progress` hears of each finished case.
+    """
+    folder = Path(out)
+    if not force and any((folder / part).exists() for part in ("reference", "predictions")):
+        raise InputError(
+            f"{folder} holds a benchmark", "Give another folder, or `force` to overwrite"
+        )
+    write = benchmark_writer(protocol)
+    write(folder, cases=cases, methods=methods, seed=seed, shape=shape, progress=progress)
+    return folder

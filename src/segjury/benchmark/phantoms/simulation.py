@@ -219,6 +219,67 @@ def _check_grain(parts: Sequence[MaskPart], panel: RaterPanel) -> None:
         )
 
 
+def simulate_raters(
+    mask: str | Path,
+    out: str | Path,
+    *,
+    raters: int = 5,
+    disagreement: float = 0.4,
+    bias: float | Sequence[float] = 0.0,
+    skill: float | Sequence[float] = 1.0,
+    rho: float = 0.5,
+    wavering: float = 0.25,
+    missed: float = 0.0,
+    grain: float | None = None,
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda _share: None,
+) -> Simulation:
+    """Let simulated raters draw the mask in a file; writes what each drew to the folder `out`.
+
+    Parameters
+    ----------
+    mask, out
+        The mask that all of them draw; the folder for `annotation_1.nii.gz`, ... and `raters.json`.
+    raters, disagreement
+        Their number; 1 minus the mean pairwise Dice that is wanted.
+    bias, skill
+        Millimetres that each draws outwards, and the size of each one's own errors: a number for
+        all, or one for each.
+    rho, wavering, missed, grain
+        Size of the errors that all share; how much errors change the size drawn; share of the
+        raters who miss a part; millimetres over which errors are alike, by the mask unless told.
+    seed
+        The same one gives the same files.
+    progress
+        Called with the share that is done.
+
+    Returns
+    -------
+    Simulation
+        What was drawn, and how far the raters agree.
+
+    """
+    panel = RaterPanel(
+        _of_each("bias", bias, raters),
+        _of_each("skill", skill, raters),
+        rho=rho,
+        wavering=wavering,
+        missed=missed,
+        grain_mm=grain,
+        seed=seed,
+    )
+    return write_raters(Path(mask), Path(out), panel, disagreement=disagreement, progress=progress)
+
+
+def _of_each(argument: str, given: float | Sequence[float], raters: int) -> tuple[float, ...]:
+    """A number for each rater; one alone is everybody's."""
+    values = tuple(given) if isinstance(given, Sequence) else (given,)
+    if len(values) not in (1, raters):
+        what = f"`{argument}` has {len(values)} numbers for {raters} raters"
+        raise InputError(what, "Give one for each")
+    return values * raters if len(values) == 1 else values
+
+
 def write_raters(
     path: Path,
     out: Path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ import pandas as pd
 from segjury.arrays import Floats, Ints
 from segjury.benchmark.split.balance import MEASURES, Balance, compare, measures
 from segjury.benchmark.split.search import Task, improve
-from segjury.benchmark.split.sizes import composition, random_parts
+from segjury.benchmark.split.sizes import composition, part_sizes, random_parts
 from segjury.benchmark.split.variables import Variable, variables_of
 from segjury.errors import InputError
+from segjury.runtime.tables import read_table
 
 RANDOM_SPLITS = 1000
 ROUNDS = 8  # of more weight to variables that are worse than at random
@@ -48,9 +50,9 @@ class Split:
 
 
 def split(
-    table: pd.DataFrame,
+    table: pd.DataFrame | str | Path,
     *,
-    sizes: Sequence[int],
+    sizes: Sequence[int] | str,
     by: Sequence[str],
     names: Sequence[str] = (),
     seed: int = 0,
@@ -63,9 +65,12 @@ def split(
 ) -> Split:
     """Split a table with a row per case into parts of exact sizes, alike in the columns `by`.
 
+    The table may be a file, and the sizes a text such as `40,5,64` or `60%,40%`.
     Cases of one `group` stay together; `pairs` of columns are balanced as they go together. The
     result depends on the seed and not on the order of the rows.
     """
+    table = table if isinstance(table, pd.DataFrame) else read_table(Path(table))
+    sizes = part_sizes(sizes, len(table)) if isinstance(sizes, str) else sizes
     _check(table, case_column, sizes, by)
     called = part_names(names, len(sizes))
     order = np.argsort(table[case_column].astype(str).to_numpy(str), kind="stable")
