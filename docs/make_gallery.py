@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from segjury.analysis.ranking import Rules
-from segjury.analysis.study import Study, completed
-from segjury.protocols import Protocol
+from segjury.analysis.study import Study, study_of_results
+from segjury.protocols import load_protocol
 from segjury.raters import measure_raters, write_raters
 from segjury.report.figures.cases.highlights import highlights
 from segjury.report.figures.catalogue import KINDS
@@ -27,14 +26,7 @@ from segjury.report.figures.saving.png import indexed_png
 from segjury.report.figures.saving.save import PNG_DPI, figure_bytes
 from segjury.report.pdf import browser
 from segjury.report.pictures import PICTURES, case_images
-from segjury.results.read import (
-    read_calibration,
-    read_cases,
-    read_ceiling,
-    read_details,
-    read_run,
-    read_scores,
-)
+from segjury.results import Results, Run
 
 DOCS = Path(__file__).parent
 SCREEN = (1280, 2260)
@@ -63,21 +55,14 @@ This page is made by `make gallery`.
 
 def study_of_run(results: Path) -> Study:
     """The table of a run with all that was written beside it."""
-    return Study(
-        completed(read_scores(results)),
-        Rules.of_run(read_run(results)),
-        details=read_details(results),
-        cases=read_cases(results),
-        calibration=read_calibration(results),
-        ceiling=read_ceiling(results),
-    )
+    return study_of_results(Results.read(results))
 
 
 def write_ceiling(results: Path) -> None:
     """What the raters of the demo score, beside its scores."""
-    run = read_run(results)
+    run = Run.read(results)
     assert run is not None, "the demo has a run"  # noqa: S101
-    study = measure_raters(run["protocol"]["name"], reference=results / "reference")
+    study = measure_raters(run.protocol.name, reference=results / "reference")
     write_raters(study, results / "raters")
 
 
@@ -95,9 +80,8 @@ def figures(study: Study, section: str) -> Iterator[tuple[str, str, Illustration
 
 def pictures(study: Study, results: Path) -> Iterator[tuple[str, str, Illustration]]:
     """Name, command and picture of each kind, of the case that tells most of it."""
-    run = read_run(results)
-    assert run is not None, "the demo has a run"  # noqa: S101
-    protocol = Protocol.model_validate(run["protocol"]["definition"])
+    assert study.run is not None, "the demo has a run"  # noqa: S101
+    protocol = load_protocol(study.run.protocol.name)
     folders = (results / "reference", results / "predictions")
     told = highlights(study.scores, study.cases, study.reading, details=study.details)
     cases = {role: each.case for each in told for role in each.roles}

@@ -21,7 +21,8 @@ from segjury.errors import InputError
 from segjury.images import write_volume
 from segjury.images.formats import nifti
 from segjury.images.volume import Volume
-from segjury.scoring import one_case, run, tables
+from segjury.results import run as records
+from segjury.scoring import one_case, run
 from tests.commands import segjury, segjury_apart
 from tests.test_hostile import BAD, CASES, GOOD, GRID, MASK, PROTOCOL
 
@@ -267,7 +268,7 @@ def test_tables_take_the_place_of_others_all_together(bench, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "write_text", full)  # of run.json, the last of them
+        patch.setattr(records, "write_text", full)  # of run.json, the last of them
         done = evaluate(bench)
     assert done.returncode == 2
     assert "No space left on device" in done.stderr

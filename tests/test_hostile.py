@@ -23,7 +23,7 @@ from segjury.images import write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from segjury.protocols import load_protocol
-from segjury.scoring.run import run
+from segjury.scoring.run import score_benchmark
 
 SHAPE = (6, 5, 4)
 GRID = Grid(SHAPE, (1.0, 1.0, 2.0))
@@ -65,7 +65,7 @@ def prepared(tmp_path_factory):
 
 
 def evaluated(folder):
-    scores = run(
+    scores = score_benchmark(
         folder / "tiny.toml",
         reference=folder / "reference",
         predictions=folder / "predictions",
@@ -487,7 +487,7 @@ def test_odd_names_are_kept_as_they_are(bench, undisturbed):
 )
 def test_methods_are_only_those_of_the_folder(bench, name):
     with pytest.raises(InputError, match="has no method") as raised:
-        run(
+        score_benchmark(
             bench / "tiny.toml",
             reference=bench / "reference",
             predictions=bench / "predictions",

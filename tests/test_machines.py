@@ -28,10 +28,11 @@ PROCESSORS = {  # as libraries see them: which code they have for it
 PROGRAM = """
 import sys
 from pathlib import Path
-from segjury.scoring.run import run
+from segjury.scoring.run import score_benchmark
 
 for folder in map(Path, sys.argv[1:]):
-    found = run(folder.name, reference=folder / "reference", predictions=folder / "predictions")
+    folders = {kind: folder / kind for kind in ("reference", "predictions")}
+    found = score_benchmark(folder.name, **folders)
     for table in (found.scores, found.details, found.calibration, found.cases):
         sys.stdout.write(table.to_csv(index=False))
 """

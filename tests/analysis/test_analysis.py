@@ -322,7 +322,7 @@ def test_a_cohort_may_be_a_word_in_a_column(tmp_path):
     done = segjury("rank", tmp_path / "s.csv", "--cohort", "dataset=open", "--bootstrap", "0")
     assert "cohort dataset=open: 7 cases" in done.stdout
     done = segjury("rank", tmp_path / "s.csv", "--cohort", "open")
-    assert "--cohort 'dataset=open'" in done.stderr
+    assert "--cohort dataset=open" in done.stderr
 
 
 def test_a_matrix_is_a_table_of_one_metric():

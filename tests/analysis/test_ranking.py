@@ -16,6 +16,7 @@ from segjury.analysis.ranking import (
 from segjury.errors import InputError
 from segjury.metrics import READINGS
 from segjury.protocols import load_protocol
+from segjury.results import Run
 from segjury.results.read import read_scores
 from tests.places import PUBLISHED
 
@@ -57,7 +58,7 @@ def test_direction_ties_and_positions_by_hand():
     assert board.ranks["crps"].to_dict() == {"A": 3.0, "B": 1.0, "C": 2.0}
     assert board.mean_rank.to_dict() == {"B": 1.25, "A": 2.25, "C": 2.5}
     assert board.sd_rank["A"] == 0.75
-    assert list(board.table().columns) == [
+    assert list(board.table.columns) == [
         "method", "position", "mean_rank", "sd_rank", "dsc", "rank_dsc", "crps", "rank_crps",
     ]  # fmt: skip
 
@@ -150,19 +151,21 @@ def test_what_stands_beside_the_ranking_is_not_ranked():
 def test_the_protocol_of_a_run_says_what_is_ranked_and_how():
     protocol = load_protocol("curvas-pdacvi-2025")
     run = {"protocol": {"definition": protocol.model_dump(mode="json")}}
-    rules = Rules.of_run(run)
+    rules = Rules.of_run(Run.model_validate(run))
     assert set(rules.by_reading) == set(READINGS)
     assert rules.by_reading["released"] == ("dsc", "thr_dsc", "mr_ece", "crps", "vi")
     assert (rules.ranking.scheme, rules.ranking.aggregate) == ("mean-of-metric-ranks", "mean")
     run["protocol"]["definition"]["ranking"]["aggregate"] = "median"
-    assert Rules.of_run(run).ranking.aggregate == "median"
-    for nothing in (None, {}, {"protocol": None}, {"protocol": {"definition": []}}):
-        assert Rules.of_run(nothing) == Rules()
+    assert Rules.of_run(Run.model_validate(run)).ranking.aggregate == "median"
+    for nothing in ({}, {"protocol": None}, {"protocol": {"definition": []}}):
+        assert Rules.of_run(Run.model_validate(nothing)) == Rules()
+    assert Rules.of_run(None) == Rules()
 
 
 def test_a_metric_may_count_in_some_readings_only():
     protocol = load_protocol("smile-uhura-2023")
-    rules = Rules.of_run({"protocol": {"definition": protocol.model_dump(mode="json")}})
+    run = {"protocol": {"definition": protocol.model_dump(mode="json")}}
+    rules = Rules.of_run(Run.model_validate(run))
     five = ("dice", "jaccard", "volsim", "mi", "bavd")
     assert rules.by_reading["released"] == rules.by_reading["published"] == five
     assert "mi" not in rules.by_reading["corrected"]

@@ -13,7 +13,7 @@ from segjury.analysis.stability import rater_stability
 from segjury.analysis.statistics.resampling import draws
 from segjury.metrics import crps
 from segjury.metrics.invasion import sample_distance, vi, vi_score
-from segjury.results.read import read_details, read_scores
+from segjury.results import Results
 from tests.benchmark_files import evaluate_files, golden_pdacvi, write_prediction, write_reference
 
 RATERS = ("rater 1", "rater 2", "rater 3", "rater 4")
@@ -194,7 +194,8 @@ def test_other_tables_with_a_column_of_raters_are_means(tmp_path):
     table = pd.DataFrame(rows, columns=["method", "case", "rater", "metric", "value"])
     path = tmp_path / "scores.csv"
     table.to_csv(path, index=False)
-    found = rater_scores(Rules().panel(read_scores(path)), read_details(path))
+    results = Results.read(path)
+    found = rater_scores(Rules().panel(results.scores), results.details)
     assert found.raters == ("rater x", "rater y", "rater z")
     again = found.with_counts(np.array([2.0, 0.0, 1.0])).values[0]
     wide = table.pivot(index="case", columns=["method", "rater"], values="value")
@@ -254,7 +255,8 @@ def run(tmp_path_factory):
         write_reference(case, folder / "reference" / case.name)
         write_prediction(case, folder / "predictions" / "one" / case.name)
     out = evaluate_files("curvas-pdacvi-2025", folder)
-    return read_scores(out), read_details(out)
+    results = Results.read(out)
+    return results.scores, results.details
 
 
 @pytest.mark.parametrize("counts", [(1, 1, 1, 1, 1), (0, 1, 1, 1, 1), (2, 0, 0, 3, 0)])

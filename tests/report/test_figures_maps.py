@@ -15,22 +15,16 @@ from scipy.integrate import quad
 from scipy.stats import norm, wasserstein_distance
 
 from segjury.analysis import Settings
-from segjury.analysis.ranking import Rules
-from segjury.analysis.study import Study
+from segjury.analysis.study import Study, study_of_results
 from segjury.errors import InputError
 from segjury.report.figures.drawing.style import method_colours
 from segjury.report.figures.maps import invasion, reliability, volume, volumes
 from segjury.report.figures.saving.save import figure_bytes
-from segjury.results.read import (
-    BIN_COLUMNS,
-    read_calibration,
-    read_cases,
-    read_details,
-    read_run,
-    read_scores,
-)
+from segjury.results import Results
+from segjury.results.columns import BIN_COLUMNS
+from segjury.results.read import read_calibration
 from segjury.runtime.tables import write_csv
-from segjury.scoring.run import run, write
+from segjury.scoring.run import score_benchmark
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.score_tables import ODD_NAMES, VESSELS, labelled
 from tests.test_golden_curvas24 import CASES as ORGAN_CASES
@@ -50,24 +44,18 @@ def bench(tmp_path_factory):
     for case in GOLDEN:
         write_reference(case, folder / "reference" / case.name)
         write_prediction(case, folder / "predictions" / "one" / case.name)
-    write(evaluated(folder, store=folder / "out" / "parts"), folder / "out")
+    evaluated(folder, store=folder / "out" / "parts").write(folder / "out")
     return folder
 
 
 def evaluated(folder, protocol="curvas-pdacvi-2025", **options):
-    return run(
+    return score_benchmark(
         protocol, reference=folder / "reference", predictions=folder / "predictions", **options
     )
 
 
 def read_study(folder):
-    return Study(
-        read_scores(folder),
-        Rules.of_run(read_run(folder)),
-        details=read_details(folder),
-        cases=read_cases(folder),
-        calibration=read_calibration(folder),
-    )
+    return study_of_results(Results.read(folder))
 
 
 def errors_from(bins):
@@ -135,7 +123,7 @@ def test_the_released_reading_has_a_bin_for_confidence_one(bench):
 def test_a_resumed_run_writes_the_same_bytes(bench, tmp_path):
     parts = bench / "out" / "parts"
     before = {path: path.stat().st_mtime_ns for path in parts.iterdir()}
-    write(evaluated(bench, store=parts), tmp_path)
+    evaluated(bench, store=parts).write(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in parts.iterdir()} == before
     written = (tmp_path / "calibration.csv").read_bytes()
     assert written == (bench / "out" / "calibration.csv").read_bytes()
@@ -148,7 +136,7 @@ def test_parts_of_an_older_form_are_computed_again(bench, tmp_path):
         content = json.loads(path.read_text())
         del content["result"]["bins"]
         (store / path.name).write_text(json.dumps(content))
-    write(evaluated(bench, store=store), tmp_path)
+    evaluated(bench, store=store).write(tmp_path)
     written = (tmp_path / "calibration.csv").read_bytes()
     assert written == (bench / "out" / "calibration.csv").read_bytes()
 

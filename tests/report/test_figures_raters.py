@@ -26,7 +26,8 @@ from segjury.report.figures.raters import raters as rater_figures
 from segjury.report.figures.raters.agreement_cases import agreement_cases
 from segjury.report.figures.raters.raters import raters
 from segjury.report.figures.saving.save import figure_bytes
-from segjury.scoring.run import run
+from segjury.results import Run
+from segjury.scoring.run import score_benchmark
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.score_tables import ODD_NAMES, labelled, make_scores
 from tests.test_golden_curvas24 import CASES as ORGAN_CASES
@@ -68,8 +69,14 @@ def study():
 # ---- what a run writes ----------------------------------------------------------------------
 
 
+def run_of(definition):
+    return Run.model_validate({"protocol": {"definition": definition}})
+
+
 def evaluated(folder, protocol="curvas-pdacvi-2025"):
-    return run(protocol, reference=folder / "reference", predictions=folder / "predictions")
+    return score_benchmark(
+        protocol, reference=folder / "reference", predictions=folder / "predictions"
+    )
 
 
 def test_a_run_writes_the_dice_of_each_rater_with_the_consensus(tmp_path):
@@ -237,9 +244,9 @@ def test_the_limit_is_of_the_whole_case_only():
 
 def test_a_protocols_cohorts_come_with_its_rules():
     definition = {"name": "curvas-pdacvi-2025"}
-    assert Rules.of_run({"protocol": {"definition": definition}}).cohorts == ()
+    assert Rules.of_run(run_of(definition)).cohorts == ()
     protocol = load_protocol("curvas-pdacvi-2025")
-    found = Rules.of_run({"protocol": {"definition": protocol.model_dump(mode="json")}})
+    found = Rules.of_run(run_of(protocol.model_dump(mode="json")))
     assert [(cohort.name, cohort.at_most) for cohort in found.cohorts] == [("high-complexity", 0.3)]
 
 

@@ -31,6 +31,7 @@ from segjury.report.gaps import gaps
 from segjury.report.markdown import markdown
 from segjury.report.publish import publish
 from segjury.report.summary import summary
+from segjury.results import Run
 from segjury.results.read import read_scores
 from tests.score_tables import ODD_NAMES, make_scores
 
@@ -163,7 +164,10 @@ def report(scores: pd.DataFrame) -> Report:
         Figure(figsize=(1, 1)), "case P001", "Case P001", "A <case>.", "It.", "png"
     )
     return make_report(
-        scores, run=RUN, pictures=[picture], kinds=("boxes",), table_hash="0123456789abcdef" * 4
+        Study(completed(scores), run=Run.model_validate(RUN)),
+        pictures=[picture],
+        kinds=("boxes",),
+        table_hash="0123456789abcdef" * 4,
     )
 
 
@@ -177,9 +181,15 @@ def page(written: tuple[Path, ...]) -> Node:
     return parse(written[0])
 
 
-def write(table: pd.DataFrame, out: Path, rules: Rules | None = None, **options: object) -> Path:
+def write(
+    table: pd.DataFrame,
+    out: Path,
+    rules: Rules | None = None,
+    run: object = None,
+    **options: object,
+) -> Path:
     """Write the page of a table without figures; most of a report's time goes into them."""
-    study = Study(completed(table), rules or Rules())
+    study = Study(completed(table), rules or Rules(), run=Run.model_validate(run or {}))
     made = make_report(study, **{"kinds": (), **options})  # type: ignore[arg-type]
     return write_report(made, out).path
 
@@ -498,8 +508,7 @@ def test_a_pdf_without_a_browser_is_refused_before_anything_is_drawn(
     table.to_csv(tmp_path / "scores.csv", index=False)
     with pytest.raises(InputError, match=r"as HTML, open it in any browser and print"):
         publish(
-            tmp_path / "scores.csv",
-            Study(table),
+            Study(table, path=tmp_path),
             tmp_path / "new" / "report.pdf",
             file_format="pdf",
             progress=lambda done, _of: drawn.append(done),

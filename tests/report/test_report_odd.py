@@ -13,7 +13,7 @@ import pytest
 
 from segjury.analysis.columns import decimals
 from segjury.analysis.ranking import Ranking, Rules
-from segjury.analysis.study import Study, completed
+from segjury.analysis.study import Study, completed, study_of_results
 from segjury.errors import InputError
 from segjury.protocols import load_protocol
 from segjury.report import Report, make_report
@@ -24,7 +24,7 @@ from segjury.report.gaps import gaps
 from segjury.report.html import page
 from segjury.report.markdown import markdown
 from segjury.report.publish import illustrate, publish
-from segjury.results.read import read_run, read_scores
+from segjury.results import Results
 from segjury.wording import number, wrapped
 
 HOSTILE = "a\rb,\x07c\u202ed | <b>1</b>"
@@ -251,8 +251,8 @@ def write(folder: Path, run: str) -> Path:
 
 
 def warnings_of(scores: Path) -> tuple[str, ...]:
-    kept = Study(completed(read_scores(scores)), Rules.of_run(read_run(scores)))
-    return publish(scores, kept, scores.with_name("r.html"), kinds=("dendrogram",)).problems
+    kept = study_of_results(Results.read(scores))
+    return publish(kept, scores.with_name("r.html"), kinds=("dendrogram",)).problems
 
 
 @pytest.mark.parametrize("run", ['{"protocol": ', "[1, 2]", "\x00"])
@@ -266,26 +266,24 @@ def test_folders_that_are_gone_are_told(tmp_path: Path, relative: object) -> Non
     definition = load_protocol("curvas-2024").model_dump(mode="json")
     run = {"protocol": {"definition": definition}, "reference": "/gone", "predictions": 5}
     scores = write(tmp_path, json.dumps({**run, "relative": relative}))
-    kept = Study(completed(read_scores(scores)))
-    (told,) = publish(scores, kept, tmp_path / "r.html", kinds=("dendrogram",)).problems
+    kept = study_of_results(Results.read(scores))
+    (told,) = publish(kept, tmp_path / "r.html", kinds=("dendrogram",)).problems
     assert told.startswith("no pictures of cases: there is no folder /gone")
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 @pytest.mark.parametrize("cases", [1, 3])
-def test_what_a_table_cannot_carry_is_refused_in_words(
-    name: str, cases: int, tmp_path: Path
-) -> None:
+def test_what_a_table_cannot_carry_is_refused_in_words(name: str, cases: int) -> None:
     kept = study(make(methods=("A", "B"), cases=cases, metrics=("dsc",)))
     subjects = KINDS[name].subjects(kept)
     for subject in ({}, {"score": "hd95"}, {"score": "dsc"}):
         if subject not in subjects and (subject or not subjects):
             with pytest.raises(InputError):
-                illustrate(name, tmp_path, kept, subject)
+                illustrate(name, kept, subject)
 
 
-def test_a_figure_says_which_score_it_needs(tmp_path: Path) -> None:
+def test_a_figure_says_which_score_it_needs() -> None:
     kept = study(make())
     with pytest.raises(InputError, match=r"boxes needs a `score`.*dsc, hd95"):
-        illustrate("boxes", tmp_path, kept, {})
-    assert illustrate("blob", tmp_path, kept, {}).title == "Resampled ranks"
+        illustrate("boxes", kept, {})
+    assert illustrate("blob", kept, {}).title == "Resampled ranks"

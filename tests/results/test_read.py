@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from segjury.analysis.ranking import cohorts
+from segjury.cli.terminal import as_options
 from segjury.errors import InputError
-from segjury.results.read import (
-    COLUMNS,
-    DETAIL_COLUMNS,
-    group_columns,
-    read_cases,
-    read_details,
-    read_scores,
-    write_scores,
-)
+from segjury.results import Results
+from segjury.results.columns import COLUMNS, DETAIL_COLUMNS, group_columns
+from segjury.results.read import read_cases, read_scores
+from segjury.results.results import write_scores
 from tests.places import PUBLISHED
 
 HEADER = "method,case,metric,value"
@@ -32,6 +28,10 @@ quick = settings(
     max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+
+
+def read_details(path, **options):
+    return Results.read(path, **options, beside=["details"]).details
 
 
 def write(path, text):
@@ -190,7 +190,10 @@ def test_columns_can_be_called_otherwise(table):
 
 
 BAD_NAMES = {
-    "not ours": ({"team": "method"}, r"no column 'team'.*before = in --columns are method, case"),
+    "not ours": (
+        {"team": "method"},
+        r"no column 'team'.*`columns` takes are method, case",
+    ),
     "absent": ({"method": "group"}, r"no column 'group' \(it has method, team, case, dsc\)"),
     "taken": ({"method": "team"}, "a column 'method' besides 'team'"),
     "twice": ({"method": "team", "case": "team"}, "two names to one column"),
@@ -221,7 +224,7 @@ def test_what_is_called_otherwise_is_suggested_and_not_guessed(table, header, ab
         read_scores(table(f"{header}\nA,1,2,x\n"))
     has = header.replace(",", ", ")
     assert caught.value.what == f"s.csv has no column {absent} (it has {has})"
-    assert caught.value.fix == f"Rename columns, or say --columns {pairs}"
+    assert as_options(caught.value.fix) == f"Rename columns, or say --columns {pairs}"
 
 
 # a column per method
@@ -241,7 +244,7 @@ def test_a_published_matrix_comes_out_cell_by_cell():
     keys = map(tuple, scores[["method", "case", "metric", "structure"]].to_numpy())
     assert dict(zip(keys, scores["value"], strict=True)) == expected
     assert len(scores) == 11 * 18
-    with pytest.raises(InputError, match=r"one column per method. Say --matrix METRIC"):
+    with pytest.raises(InputError, match=r"one column per method. Say `matrix=METRIC`"):
         read_scores(path)
 
 

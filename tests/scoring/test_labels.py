@@ -15,7 +15,7 @@ from segjury.images import write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from segjury.protocols import Protocol, load_protocol
-from segjury.scoring.run import run as run_protocol
+from segjury.scoring.run import score_benchmark as run_protocol
 
 GRID = Grid((12, 10, 8), (1.0, 1.0, 2.0))
 ORGANS = ("pancreas", "kidney", "liver")

@@ -273,7 +273,7 @@ def simulate_raters(
 
 def _of_each(argument: str, given: float | Sequence[float], raters: int) -> tuple[float, ...]:
     """A number for each rater; one alone is everybody's."""
-    values = tuple(given) if isinstance(given, Sequence) else (given,)
+    values = tuple(np.atleast_1d(np.asarray(given, np.float64)).tolist())
     if len(values) not in (1, raters):
         what = f"`{argument}` has {len(values)} numbers for {raters} raters"
         raise InputError(what, "Give one for each")
