@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from segjury.analysis.study import Study, study_of_results
+from segjury.analysis.study import Study
 from segjury.protocols import load_protocol
 from segjury.raters import measure_raters, write_raters
 from segjury.report.figures.cases.highlights import highlights
@@ -55,7 +55,7 @@ This page is made by `make gallery`.
 
 def study_of_run(results: Path) -> Study:
     """The table of a run with all that was written beside it."""
-    return study_of_results(Results.read(results))
+    return Study.of(Results.read(results))
 
 
 def write_ceiling(results: Path) -> None:

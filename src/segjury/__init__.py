@@ -12,17 +12,14 @@ if TYPE_CHECKING:
     from segjury.benchmark.phantoms import write_phantom
     from segjury.benchmark.phantoms.simulation import simulate_raters
     from segjury.benchmark.split import split
+    from segjury.platforms.notebook import measure_raters, read, run
     from segjury.protocols import load_protocol
-    from segjury.raters import measure_raters
-    from segjury.results import Results
-    from segjury.results.results import read
-    from segjury.scoring.evaluate import evaluate, run
+    from segjury.scoring.evaluate import evaluate
 
     __version__: str
 
 __all__ = [
     "InputError",
-    "Results",
     "__version__",
     "check",
     "curate",
@@ -37,14 +34,13 @@ __all__ = [
 ]
 
 _MODULES = {  # imported when first used, so that `import segjury` stays fast
-    "Results": "segjury.results",
     "check": "segjury.benchmark.check",
     "curate": "segjury.benchmark.curate",
     "evaluate": "segjury.scoring.evaluate",
     "load_protocol": "segjury.protocols",
-    "measure_raters": "segjury.raters",
-    "read": "segjury.results.results",
-    "run": "segjury.scoring.evaluate",
+    "measure_raters": "segjury.platforms.notebook",
+    "read": "segjury.platforms.notebook",
+    "run": "segjury.platforms.notebook",
     "simulate_raters": "segjury.benchmark.phantoms.simulation",
     "split": "segjury.benchmark.split",
     "write_phantom": "segjury.benchmark.phantoms",

@@ -15,7 +15,7 @@ from scipy.integrate import quad
 from scipy.stats import norm, wasserstein_distance
 
 from segjury.analysis import Settings
-from segjury.analysis.study import Study, study_of_results
+from segjury.analysis.study import Study
 from segjury.errors import InputError
 from segjury.report.figures.drawing.style import method_colours
 from segjury.report.figures.maps import invasion, reliability, volume, volumes
@@ -55,7 +55,7 @@ def evaluated(folder, protocol="curvas-pdacvi-2025", **options):
 
 
 def read_study(folder):
-    return study_of_results(Results.read(folder))
+    return Study.of(Results.read(folder))
 
 
 def errors_from(bins):

@@ -13,7 +13,7 @@ import pytest
 
 from segjury.analysis.columns import decimals
 from segjury.analysis.ranking import Ranking, Rules
-from segjury.analysis.study import Study, completed, study_of_results
+from segjury.analysis.study import Study, completed
 from segjury.errors import InputError
 from segjury.protocols import load_protocol
 from segjury.report import Report, make_report
@@ -251,7 +251,7 @@ def write(folder: Path, run: str) -> Path:
 
 
 def warnings_of(scores: Path) -> tuple[str, ...]:
-    kept = study_of_results(Results.read(scores))
+    kept = Study.of(Results.read(scores))
     return publish(kept, scores.with_name("r.html"), kinds=("dendrogram",)).problems
 
 
@@ -266,7 +266,7 @@ def test_folders_that_are_gone_are_told(tmp_path: Path, relative: object) -> Non
     definition = load_protocol("curvas-2024").model_dump(mode="json")
     run = {"protocol": {"definition": definition}, "reference": "/gone", "predictions": 5}
     scores = write(tmp_path, json.dumps({**run, "relative": relative}))
-    kept = study_of_results(Results.read(scores))
+    kept = Study.of(Results.read(scores))
     (told,) = publish(kept, tmp_path / "r.html", kinds=("dendrogram",)).problems
     assert told.startswith("no pictures of cases: there is no folder /gone")
 

@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Self, get_args
 
 import pandas as pd
 
@@ -23,10 +22,6 @@ from segjury.errors import InputError
 from segjury.protocols.ranking import MissingPolicy, Scheme, Ties
 from segjury.results.columns import DEFAULTS, WHOLE
 from segjury.results.results import Results, directions, metric_names
-
-if TYPE_CHECKING:
-    from segjury.report import Written
-    from segjury.report.figures import Illustration
 
 WHOLE_RANKING = "Whole ranking"
 
@@ -46,6 +41,61 @@ class Study(Results):
     reading_asked: str | None = None
     by: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        results: Results,
+        *,
+        reading: str | None = None,
+        cohort: str | None = None,
+        metrics: Sequence[str] | None = None,
+        higher: Sequence[str] = (),
+        lower: Sequence[str] = (),
+        baselines: Sequence[str] = (),
+        by: Sequence[str] = (),
+        failures: Sequence[str] = (),
+        samples: int = 1000,
+        seed: int = 0,
+        alpha: float = 0.05,
+        **ranking: Any,
+    ) -> Self:
+        """A study of results by the rules of their run, with what was asked for instead.
+
+        The options are those of `segjury.read(...).analyze`. Nothing is computed yet. `warnings`
+        also tell of metrics that may be better the other way.
+        """
+        for argument, names in {"baselines": baselines, "by": by, "failures": failures}.items():
+            if isinstance(names, str):
+                raise InputError(
+                    f"`{argument}` is one text, '{names}'", f"Give a list: ['{names}']"
+                )
+        if samples < 0 or seed < 0 or not 0 < alpha <= 0.5:
+            raise InputError(
+                f"`samples` is {samples}, `seed` {seed} and `alpha` {alpha}",
+                "Give none below 0, and an alpha from 0 to 0.5",
+            )
+        scores = in_cohort(results.scores, cohort, results.cases)
+        usual = results.rules if isinstance(results, Study) else Rules.of_run(results.run)
+        said = {**results.better, **directions(scores, higher, lower)}
+        rules = replace(
+            usual,
+            metrics=tuple(metric_names(scores, metrics or ())) or usual.metrics,
+            directions={**(usual.directions or {}), **said},
+            ranking=_ranking(usual.ranking, scores, **ranking),
+        )
+        settings = Settings(
+            samples=samples,
+            seed=seed,
+            alpha=alpha,
+            level=1 - alpha,
+            baselines=tuple(dict.fromkeys(baselines)),
+            failures=tuple(failures),
+        )
+        kept = {each.name: getattr(results, each.name) for each in fields(Results)}
+        kept |= {"scores": scores, "better": said}
+        kept["warnings"] = (*results.warnings, *doubtful_directions(scores, said))
+        return cls(**kept, rules=rules, settings=settings, reading_asked=reading, by=tuple(by))
+
     @cached_property
     def analysis(self) -> Analysis:
         """Ranking, resamples, tests and the rest, of all cases; methods in leaderboard order."""
@@ -63,7 +113,7 @@ class Study(Results):
             progress=progress,
         )
 
-    def analyzed(self, progress: Callable[[str], None] = lambda _step: None) -> Study:
+    def analyzed(self, progress: Callable[[str], None] = lambda _step: None) -> Self:
         """The study, its analysis made; `progress` is called with what is done next."""
         if "analysis" not in vars(self):
             vars(self)["analysis"] = self._analysis(progress)
@@ -108,95 +158,6 @@ class Study(Results):
             self.settings.seed,
             self.methods,
             stability=self.analysis.stability,
-        )
-
-    def figure(
-        self,
-        name: str,
-        *,
-        score: str | None = None,
-        case: str | None = None,
-        structure: str | None = None,
-        method: str | Sequence[str] = (),
-        reference: str | Path | None = None,
-        predictions: str | Path | None = None,
-    ) -> Illustration:
-        """Draw a figure of the study, or a picture of a case.
-
-        Parameters
-        ----------
-        name
-            Its name, one that `segjury figure list` shows.
-        score, case, structure, method
-            What it is drawn of; pictures take several methods.
-        reference, predictions
-            Where the images of a picture are; as the run says unless told.
-
-        Returns
-        -------
-        Illustration
-            With `.data`, `.alt` and `.save(file)`; Jupyter shows it.
-
-        """
-        from segjury.report.publish import illustrate
-
-        given = {"score": score, "case": case, "structure": structure}
-        return illustrate(
-            name,
-            self,
-            {part: text for part, text in given.items() if text},
-            methods=[method] if isinstance(method, str) else method,
-            reference=Path(reference) if reference else None,
-            predictions=Path(predictions) if predictions else None,
-        )
-
-    def report(
-        self,
-        out: str | Path,
-        *,
-        file_format: str | None = None,
-        title: str | None = None,
-        figures: Sequence[str] | None = None,
-        reference: str | Path | None = None,
-        predictions: str | Path | None = None,
-        jobs: int = 1,
-        progress: Callable[[int, int], None] = lambda _done, _of: None,
-    ) -> Written:
-        """Write the report, and a folder `figures` beside it.
-
-        Parameters
-        ----------
-        out, file_format
-            The file, `.html`, `.pdf` or `.md`; `html`, `pdf` or `markdown` if it ends otherwise.
-        title
-            The protocol's unless told.
-        figures
-            Names of the figures wanted; all unless told.
-        reference, predictions
-            Where the images of pictures are; as the run says unless told.
-        jobs
-            Processes that draw; with several, call it under `if __name__ == "__main__":`.
-        progress
-            Called with how many figures are drawn, and of how many.
-
-        Returns
-        -------
-        Written
-            `.path`, and `.problems`: what could not be drawn.
-
-        """
-        from segjury.report.publish import publish
-
-        return publish(
-            self,
-            Path(out),
-            file_format=file_format,
-            title=title,
-            kinds=figures,
-            reference=Path(reference) if reference else None,
-            predictions=Path(predictions) if predictions else None,
-            jobs=jobs,
-            progress=progress,
         )
 
     def _repr_html_(self) -> str:
@@ -308,58 +269,6 @@ def completed(scores: pd.DataFrame) -> pd.DataFrame:
     for name, default in {"unit": "", "detail": "", "cohort": "", **DEFAULTS}.items():
         table[name] = table[name].fillna(default) if name in table.columns else default
     return table.astype({"method": str, "case": str, "value": float})
-
-
-def study_of_results(
-    results: Results,
-    *,
-    reading: str | None = None,
-    cohort: str | None = None,
-    metrics: Sequence[str] | None = None,
-    higher: Sequence[str] = (),
-    lower: Sequence[str] = (),
-    baselines: Sequence[str] = (),
-    by: Sequence[str] = (),
-    failures: Sequence[str] = (),
-    samples: int = 1000,
-    seed: int = 0,
-    alpha: float = 0.05,
-    **ranking: Any,
-) -> Study:
-    """A study of results by the rules of their run, with what was asked for instead.
-
-    The options are those of `Results.analyze`. Nothing is computed yet. `warnings` also tell of
-    metrics that may be better the other way.
-    """
-    for argument, names in {"baselines": baselines, "by": by, "failures": failures}.items():
-        if isinstance(names, str):
-            raise InputError(f"`{argument}` is one text, '{names}'", f"Give a list: ['{names}']")
-    if samples < 0 or seed < 0 or not 0 < alpha <= 0.5:
-        raise InputError(
-            f"`samples` is {samples}, `seed` {seed} and `alpha` {alpha}",
-            "Give none below 0, and an alpha from 0 to 0.5",
-        )
-    scores = in_cohort(results.scores, cohort, results.cases)
-    usual = results.rules if isinstance(results, Study) else Rules.of_run(results.run)
-    said = {**results.better, **directions(scores, higher, lower)}
-    rules = replace(
-        usual,
-        metrics=tuple(metric_names(scores, metrics or ())) or usual.metrics,
-        directions={**(usual.directions or {}), **said},
-        ranking=_ranking(usual.ranking, scores, **ranking),
-    )
-    settings = Settings(
-        samples=samples,
-        seed=seed,
-        alpha=alpha,
-        level=1 - alpha,
-        baselines=tuple(dict.fromkeys(baselines)),
-        failures=tuple(failures),
-    )
-    kept = {each.name: getattr(results, each.name) for each in fields(Results)}
-    kept |= {"scores": scores, "better": said}
-    kept["warnings"] = (*results.warnings, *doubtful_directions(scores, said))
-    return Study(**kept, rules=rules, settings=settings, reading_asked=reading, by=tuple(by))
 
 
 def _ranking(

@@ -49,11 +49,11 @@ def analyze(
     schemes and readings, correlation of metrics, hard cases and failures.
     """
     from segjury.analysis.files import write_analysis
-    from segjury.analysis.study import study_of_results
+    from segjury.analysis.study import Study
     from segjury.cli.print_tables import print_analysis
     from segjury.cli.terminal import log, terminal, warn
 
-    study = study_of_results(
+    study = Study.of(
         options.results(scores, columns, matrix, beside=["details", "cases"]),
         baselines=baseline or (),
         by=by or (),

@@ -43,8 +43,8 @@ def figure(
     raters: options.RatersOption = None,
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
-    from segjury.analysis.study import study_of_results
     from segjury.cli.terminal import print_kinds, terminal, warn
+    from segjury.platforms.notebook import NotebookStudy
     from segjury.report.figures.illustration import SUFFIXES
     from segjury.report.publish import known_kinds
     from segjury.results.results import BESIDE
@@ -61,7 +61,7 @@ def figure(
         raise InputError(
             f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(SUFFIXES)}"
         )
-    study = study_of_results(
+    study = NotebookStudy.of(
         options.results(scores, columns, matrix, BESIDE, raters=raters),
         reading=reading,
         samples=bootstrap,

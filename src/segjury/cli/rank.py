@@ -42,11 +42,11 @@ def rank(
     not told apart by the cases at hand.
     """
     from segjury.analysis.files import write_placings
-    from segjury.analysis.study import study_of_results
+    from segjury.analysis.study import Study
     from segjury.cli.print_tables import print_placing
     from segjury.cli.terminal import log, terminal, warn
 
-    study = study_of_results(
+    study = Study.of(
         options.results(scores, columns, matrix, beside=["cases"] if cohort else []),
         reading=reading,
         cohort=cohort,

@@ -39,32 +39,22 @@ def raters(
     The ceiling is what each rater's own mask would score as a method, judged against the other
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
-    from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+    from segjury.benchmark.folders import case_names
     from segjury.cli.terminal import progress_bar, warn
-    from segjury.raters import RaterSettings, measure_raters, write_raters
-    from segjury.report.publish import write_rater_figures
+    from segjury.platforms.notebook import measure_raters
 
-    refuse_output_among_inputs(out, reference)
-    out.mkdir(parents=True, exist_ok=True)  # before any work, so that a wrong place costs none
     with progress_bar() as progress:
         bar = progress.add_task("measuring", total=len(case_names(reference)))
         study = measure_raters(
             protocol,
             reference=reference,
+            out=out,
             readings=options.readings(reading),
             cases=cases,
-            settings=RaterSettings(seed=seed),
+            seed=seed,
             jobs=jobs,
             progress=lambda _case: progress.advance(bar),
         )
-    write_raters(study, out)
-    write_rater_figures(
-        study.agreement,
-        study.raters,
-        study.rater_measures,
-        out / "figures",
-        level=study.settings.level,
-    )
     _print(study)
     for warning in study.warnings:
         warn(warning)

@@ -46,15 +46,15 @@ def report(
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
-    from segjury.analysis.study import study_of_results
     from segjury.cli.terminal import drawing_bar, warn
+    from segjury.platforms.notebook import NotebookStudy
     from segjury.report.publish import check_report
     from segjury.results.results import BESIDE
     from segjury.runtime import default_jobs
 
     kinds = [] if figures.strip() == NO_FIGURES else options.names(figures)
     check_report(out, file_format or None, kinds)
-    study = study_of_results(
+    study = NotebookStudy.of(
         options.results(scores, columns, matrix, BESIDE, raters=raters),
         reading=reading,
         baselines=baseline or (),

@@ -53,12 +53,6 @@ class RaterStudy:
         """How many cases were measured."""
         return int(self.rater_cases["case"].nunique())
 
-    def write(self, folder: str | Path) -> None:
-        """Write the tables, `raters.json` and `raters.md`."""
-        from segjury.raters.files import write_raters
-
-        write_raters(self, Path(folder))
-
     @property
     def n_raters(self) -> int:
         """How many raters marked each case."""

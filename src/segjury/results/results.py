@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -16,10 +16,6 @@ from segjury.results.run import RUN, Run
 from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import whole_file, whole_files
 from segjury.wording import plural
-
-if TYPE_CHECKING:
-    from segjury.analysis.leaderboards import RankedTable
-    from segjury.analysis.study import Study
 
 BESIDE = ("details", "calibration", "cases", "ceiling")
 ROWS_SHOWN = 10
@@ -62,7 +58,7 @@ class Results:
         higher: Sequence[str] = (),
         lower: Sequence[str] = (),
         beside: Collection[str] = BESIDE,
-    ) -> Results:
+    ) -> Self:
         """Read results: a folder of a run, or a table from another tool.
 
         Parameters
@@ -133,134 +129,11 @@ class Results:
             if self.run is not None:
                 self.run.write(out, into=new)
 
-    def leaderboard(
-        self,
-        *,
-        reading: str | None = None,
-        cohort: str | None = None,
-        metrics: Sequence[str] | None = None,
-        scheme: str | None = None,
-        aggregate: str | float | None = None,
-        ties: str | None = None,
-        weights: Mapping[str, float] | None = None,
-        missing: str | None = None,
-        higher: Sequence[str] = (),
-        lower: Sequence[str] = (),
-        samples: int = 1000,
-        seed: int = 0,
-    ) -> RankedTable:
-        """Rank the methods.
-
-        Parameters
-        ----------
-        reading
-            The reading to rank by; `corrected` first unless told.
-        cohort
-            Only the cases of this cohort, or of a condition such as `mean_pairwise_dsc<=0.3`.
-        metrics
-            The metrics that count; the protocol's unless told.
-        scheme, aggregate, ties, weights, missing
-            How metric values become one order, instead of what the protocol says.
-        higher, lower
-            Metrics where more, or less, is better.
-        samples, seed
-            Resamples of the cases, 0 for none, and their seed.
-
-        Returns
-        -------
-        RankedTable
-            `.table` has the columns of `leaderboard.csv`, `.readings` the other readings.
-
-        """
-        from segjury.analysis.study import study_of_results
-
-        return study_of_results(
-            self,
-            reading=reading,
-            cohort=cohort,
-            metrics=metrics,
-            scheme=scheme,
-            aggregate=aggregate,
-            ties=ties,
-            weights=weights,
-            missing=missing,
-            higher=higher,
-            lower=lower,
-            samples=samples,
-            seed=seed,
-        ).leaderboards()[0]
-
-    def analyze(
-        self,
-        *,
-        baselines: Sequence[str] = (),
-        by: Sequence[str] = (),
-        failures: Sequence[str] = (),
-        samples: int = 1000,
-        seed: int = 0,
-        alpha: float = 0.05,
-        reading: str | None = None,
-        cohort: str | None = None,
-        metrics: Sequence[str] | None = None,
-        scheme: str | None = None,
-        aggregate: str | float | None = None,
-        ties: str | None = None,
-        weights: Mapping[str, float] | None = None,
-        missing: str | None = None,
-        higher: Sequence[str] = (),
-        lower: Sequence[str] = (),
-    ) -> Study:
-        """Analyse the scores: how sure the ranks are, tests between methods, what drives the order.
-
-        Parameters
-        ----------
-        baselines
-            Methods that the others are compared with.
-        by
-            Columns such as `cohort` or `dataset`; each part of the cases is analysed too.
-        failures
-            Rules such as `dsc<0.5` or `crps>p90` by which failures are counted too.
-        samples, seed, alpha
-            Resamples and their seed; the level of the tests.
-        reading, cohort, metrics, scheme, aggregate, ties, weights, missing, higher, lower
-            As for `leaderboard`.
-
-        Returns
-        -------
-        Study
-            `.sentences`, `.tests(score)`, `.tables`, `.figure(name)` and `.report(file)`.
-
-        """
-        from segjury.analysis.study import study_of_results
-
-        return study_of_results(
-            self,
-            baselines=baselines,
-            by=by,
-            failures=failures,
-            samples=samples,
-            seed=seed,
-            alpha=alpha,
-            reading=reading,
-            cohort=cohort,
-            metrics=metrics,
-            scheme=scheme,
-            aggregate=aggregate,
-            ties=ties,
-            weights=weights,
-            missing=missing,
-            higher=higher,
-            lower=lower,
-        ).analyzed()
-
     def _repr_html_(self) -> str:
         """What Jupyter shows: what there is, and the first rows."""
         of = ("method", "case", "metric")
         counts = ", ".join(plural(self.scores[name].nunique(), name) for name in of)
         return f"<p>{counts}</p>{shown(self.scores)}"
-
-
-read = Results.read
 
 
 def shown(table: pd.DataFrame) -> str:

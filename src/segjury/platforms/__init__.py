@@ -1,0 +1,1 @@
+"""Where others meet the library: notebooks."""
