@@ -84,7 +84,7 @@ def check_report(
         raise InputError(f"{out} is a folder", "Give the name of the file to write")
     for name in kinds or ():
         if name not in KINDS:
-            raise InputError(f"`figures` names '{name}'", f"Use one of {', '.join(KINDS)}")
+            raise InputError(f"`figures` is '{name}'", f"Use one of {', '.join(KINDS)}")
     formats: dict[str, ReportFormat] = {each: each for each in get_args(ReportFormat)}
     if file_format and file_format not in formats:
         raise InputError(f"`file_format` is '{file_format}'", f"Use one of {', '.join(formats)}")
