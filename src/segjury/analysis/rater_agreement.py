@@ -13,7 +13,6 @@ import pandas as pd
 from segjury.analysis.statistics.bland_altman import BlandAltman, bland_altman
 from segjury.analysis.statistics.icc import IccTable, icc
 from segjury.arrays import Floats
-from segjury.results.columns import WHOLE
 from segjury.results.facts import CONSENSUS, DSC, VOLUME, VOXELS, read_facts
 
 
