@@ -22,7 +22,7 @@ from segjury.images.volume import Volume
 from segjury.metrics import thr_dsc
 from segjury.metrics.contact import contact_angles
 from segjury.protocols import protocol_text
-from segjury.scoring.scorers.scores import LABEL_SCORERS
+from segjury.scoring.scorers.registry import SCORERS, Scorer
 from tests import commands
 from tests.benchmark_files import (
     evaluate_words,
@@ -332,7 +332,7 @@ def test_a_fault_of_ours_neither_stops_the_others_nor_punishes_the_method(prepar
     def broken(_comparison, _label, _use, _reading):
         raise RuntimeError("a bug")
 
-    monkeypatch.setitem(LABEL_SCORERS, "crps", broken)
+    monkeypatch.setitem(SCORERS, "crps", Scorer(broken))
     folders = {"reference": prepared / "reference", "predictions": prepared / "predictions"}
     table = segjury.evaluate(PROTOCOL, **folders, methods=["TeamA"])
     assert set(table["status"]) == {"failed"}

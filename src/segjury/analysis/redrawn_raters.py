@@ -1,25 +1,26 @@
 """Scores taken again with other raters, from the numbers per rater that a run keeps.
 
-Three kinds of score can be: the mean of a number per rater, the CRPS of a volume against the
-raters' volumes, and the distance of predicted angles from the raters'. A score is taken for one of
-them only if all raters together give the value in the table; otherwise its raters stay fixed.
+Metrics declare how they follow from these numbers; one that does not is their mean. A score is
+taken for that only if all raters together give the value in the table; otherwise its raters stay
+fixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
 from segjury.analysis.ranking import Panel
 from segjury.arrays import Floats
+from segjury.metrics import known_metric
+from segjury.metrics.metric import FromRaters
+from segjury.metrics.redrawn import Again, mean_of_raters
 
 RATER = "rater "
 SAME = 1e-9
-Again = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def rater_scores(panel: Panel, details: pd.DataFrame | None) -> RaterScores | No
         of_key = rows[rows["metric"] == metric]
         if key != metric:
             of_key = of_key[of_key["structure"] == key.removeprefix(f"{metric} ")]
-        found = _again(_Parts.of(of_key, panel), raters)
+        found = _again(metric, _Parts.of(of_key, panel), raters)
         if found is not None and _reproduces(found(np.ones(len(raters))), panel, k):
             again[k] = found
     return RaterScores(panel, raters, again) if again else None
@@ -91,20 +92,20 @@ class _Parts:
         return self.values[:, [self.items.index(item) for item in items]]
 
 
-def _again(parts: _Parts, raters: tuple[str, ...]) -> Again | None:
-    """How a score follows from its parts, if its parts are of a known kind."""
+def _again(metric: str, parts: _Parts, raters: tuple[str, ...]) -> Again | None:
+    """How a score follows from its parts: as the metric declares, or as the mean of its raters."""
     if not parts.quantities or not set(raters) <= set(parts.items):
         return None
-    of_raters = parts.among(raters)
     others = tuple(item for item in parts.items if item not in raters)
+    declared = known_metric(metric)
     if len(parts.quantities) == 1 and not others:
-        return lambda counts: _mean_over_structures(_weighted(of_raters[0], counts))
-    if parts.quantities == ("volume_cm3",) and others == ("prediction",):
-        volume = parts.among(others)[0, 0]
-        return lambda counts: _mean_over_structures(_crps(of_raters[0], volume, counts))
-    if all(name.startswith("angle") for name in parts.quantities) and others:
-        return _angle_distance(of_raters, parts.among(others))
-    return None
+        follows: FromRaters | None = mean_of_raters
+    else:
+        follows = declared.from_raters if declared and others else None
+    if follows is None:
+        return None
+    again = follows(parts.among(raters), parts.among(others))
+    return lambda counts: _mean_over_structures(again(counts))
 
 
 def _reproduces(taken: Floats, panel: Panel, key: int) -> bool:
@@ -114,46 +115,9 @@ def _reproduces(taken: Floats, panel: Panel, key: int) -> bool:
     return bool(there.any() and (same | ~there).all())
 
 
-def _weighted(of_raters: Floats, counts: Floats) -> Floats:
-    """Mean over the first axis, each rater counted so often."""
-    return np.asarray(np.tensordot(counts / counts.sum(), of_raters, axes=1))
-
-
 def _mean_over_structures(values: Floats) -> Floats:
     """Mean over the structures that are defined for a case."""
     defined = ~np.isnan(values)
     total = np.where(defined, values, 0.0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / defined.sum(axis=0))
-
-
-def _crps(volumes: Floats, predicted: Floats, counts: Floats) -> Floats:
-    """The closed form of `segjury.metrics.crps`, for raters counted so often."""
-    drawn = volumes[counts > 0]
-    mean = _weighted(volumes, counts)
-    sd = np.sqrt(_weighted((volumes - mean) ** 2, counts))
-    same = drawn.max(axis=0) == drawn.min(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = (predicted - mean) / sd
-        density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-        spread = sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
-    return np.asarray(np.where(same, np.abs(predicted - drawn[0]), np.maximum(spread, 0.0)))
-
-
-def _angle_distance(raters: Floats, predicted: Floats) -> Again:
-    """W1 between the raters' and the predicted angles, the largest over the array's axes.
-
-    Both samples are merged and sorted once; W1 is the area between their step functions.
-    """
-    angles = np.moveaxis(np.concatenate([raters, predicted], axis=1)[:, :, 0], 1, 0)
-    order = np.argsort(angles, axis=0)
-    gaps = np.diff(np.take_along_axis(angles, order, axis=0), axis=0)
-    others = predicted.shape[1]
-
-    def distance(counts: Floats) -> Floats:
-        steps = np.concatenate([counts / counts.sum(), np.full(others, -1 / others)])
-        apart = np.abs(np.cumsum(steps[order], axis=0)[:-1])
-        found: Floats = (apart * gaps).sum(axis=0).max(axis=0)
-        return found
-
-    return distance

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -134,13 +133,6 @@ class ReferenceCase:
             for name, structure in self.structures.items()
             if structure
         }
-
-    def prepare(self, metrics: Collection[str]) -> None:
-        """Compute now what every method will be compared with in these metrics."""
-        needed = {"vi": "invasion_angles", "contact_angle": "contact_angles"}
-        for metric, name in needed.items():
-            if metric in metrics:
-                getattr(self, name)
 
     def _marks(self, box: Box) -> NDArray[Any]:
         """The raters' masks in a box, as bits."""

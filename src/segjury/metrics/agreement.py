@@ -15,15 +15,17 @@ from segjury.arrays import flat
 from segjury.metrics.inputs import as_map, as_mask, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 
+__all__ = ["agreement_dsc", "confidence"]
+
 CONFIDENCE = Metric(
     name="confidence",
     title="Confidence",
+    formula="(mean of p where all raters mark + mean of 1 - p where none does) / 2",
+    needs_raters=True,
     summary="Mean probability of being right where all raters agree.",
     direction="higher",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=3,
-    symmetric=False,
     needs_probability=True,
 )
 

@@ -9,37 +9,63 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from segjury.arrays import LONGEST_SPAN, Box, Span, bounding_box, flat
 from segjury.consensus import pack
 from segjury.metrics.inputs import as_array, as_map, as_raters
-from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
+from segjury.metrics.metric import Metric, Options, Reading, check_reading, check_shapes
+from segjury.metrics.redrawn import mean_of_raters
+
+__all__ = ["ece", "mr_ece"]
 
 BINS = 50
 PADDING_VOXELS = 20
 SMALLEST = np.float32(1e-8)  # the released code's lower limit of a class probability
 LARGEST_FLOAT32_COUNT = 2**24  # a float32 sum of ones goes no further
+MOST_BINS = 10_000
+
+
+class EceOptions(Options):
+    """How finely confidence is divided."""
+
+    bins: int = Field(default=BINS, ge=1, le=MOST_BINS, description="number of confidence bins")
+
+
+class MrEceOptions(EceOptions):
+    """How finely confidence is divided, and how far from the lesion."""
+
+    padding_voxels: int = Field(
+        default=PADDING_VOXELS, ge=0, description="margin around the raters' union box"
+    )
+
 
 MR_ECE = Metric(
     name="mr_ece",
+    options=MrEceOptions,
+    from_raters=mean_of_raters,
     title="MR-ECE",
+    formula="mean over raters of Σ over bins of n/N |accuracy - confidence|, near the lesion",
+    needs_raters=True,
+    failure="population",
     summary="Expected calibration error against each rater near the lesion, mean over raters.",
     direction="lower",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=4,
-    symmetric=False,
     needs_probability=True,
 )
 ECE = Metric(
     name="ece",
+    options=EceOptions,
+    from_raters=mean_of_raters,
     title="ECE",
+    formula="mean over raters of Σ over bins of n/N |accuracy - confidence|",
+    needs_raters=True,
+    failure="population",
     summary="Expected calibration error of all classes against each rater, mean over raters.",
     direction="lower",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=4,
-    symmetric=False,
     scope="case",
     needs_probability=True,
 )

@@ -9,15 +9,16 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, Literal, ParamSpec, Protocol
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.metrics.inputs import as_masks
+from segjury.metrics.metric import Metric
 
 Convention = Literal["standard", "evaluatesegmentation"]
 Options = ParamSpec("Options")
@@ -115,6 +116,15 @@ def on_masks(measure: Callable[Concatenate[Confusion, Options], float]) -> OnMas
     signature = inspect.signature(measure).replace(parameters=[*masks, *options])
     vars(of_masks)["__signature__"] = signature  # what help() shows
     return of_masks
+
+
+def declared_measures(module: Mapping[str, Any]) -> dict[Metric, Callable[[Confusion], float]]:
+    """The metrics that a module declares, each with its function of the table, `<name>_from`."""
+    return {
+        metric: module[f"{metric.name}_from"]
+        for metric in module.values()
+        if isinstance(metric, Metric)
+    }
 
 
 def check_convention(convention: str) -> None:

@@ -22,20 +22,28 @@ from segjury.metrics.geometry.centreline import centrelines
 from segjury.metrics.geometry.rays import STEPS_PER_VOXEL, Rays, march, rays_across
 from segjury.metrics.inputs import as_mask, spacing_of
 from segjury.metrics.metric import Metric
+from segjury.metrics.overlap import ThresholdOptions
+from segjury.metrics.redrawn import angle_distance
+
+__all__ = ["contact_angle"]
 
 Extent = Literal["total", "arc"]
 ContactClass = Literal["none", "abutment", "encasement"]
 
 CONTACT_ANGLE = Metric(
     name="contact_angle",
+    readings=("corrected",),
+    options=ThresholdOptions,
+    from_raters=angle_distance,
     title="Contact angle",
+    formula="∫ |F - G|, F and G the distributions of the angles",
+    needs_raters=True,
     summary="Wasserstein distance between the raters' and the predicted anatomical contact "
     "angles around the vessel's own cross-section; beside the ranking.",
     direction="lower",
     bounds=(0.0, 360.0),
     unit="degree",
     decimals=1,
-    symmetric=False,
     ranked=False,
     scope="structure",
     needs_probability=True,

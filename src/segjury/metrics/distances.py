@@ -12,32 +12,46 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from segjury.arrays import Ints, Shape, Triple
 from segjury.metrics.geometry.nearest import Points, check_spacing, contained, nearest_distances
 from segjury.metrics.geometry.outline import edge_voxels, flat_masks
-from segjury.metrics.metric import Metric
+from segjury.metrics.metric import Metric, Options
+
+__all__ = ["ahd", "bavd"]
 
 VOXEL_UNITS: Triple = (1.0, 1.0, 1.0)
 AT_ONCE = 1 << 25  # voxels, so that a mask that is nearly full needs little memory
 
+
+class VoxelDistanceOptions(Options):
+    """The unit of distances between voxels."""
+
+    unit: Literal["voxels", "mm"] = Field(default="voxels", description="unit of the distances")
+
+
 BAVD = Metric(
     name="bavd",
+    options=VoxelDistanceOptions,
     title="bAVD",
+    formula="(Σ d(missed voxel, P) + Σ d(added voxel, R)) / 2|R|",
     summary="Mean of the summed distances of missed and of added voxels, per reference voxel.",
     direction="lower",
     bounds=(0.0, math.inf),
     unit="voxels",
     decimals=3,
-    symmetric=False,
     needs_voxels=True,
 )
 AHD = Metric(
     name="ahd",
+    options=VoxelDistanceOptions,
     title="AHD",
+    formula="(mean of d(r, P) + mean of d(p, R)) / 2",
     summary="Mean of the two sets' mean distances of their voxels to the other set.",
     direction="lower",
     bounds=(0.0, math.inf),

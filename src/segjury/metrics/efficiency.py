@@ -9,25 +9,29 @@ from numpy.typing import ArrayLike
 
 from segjury.metrics.metric import Metric
 
+__all__ = ["memory_gb_s"]
+
 TIME_S = Metric(
     name="time_s",
     title="Time",
+    formula="seconds from start to end",
     summary="Wall time of a prediction.",
     direction="lower",
     bounds=(0.0, math.inf),
     unit="s",
-    symmetric=False,
     scope="case",
+    measured="elsewhere",
 )
 MEMORY_GB_S = Metric(
     name="memory_gb_s",
     title="Memory-time",
+    formula="Σ max(0, memory - tolerance) Δt",
     summary="Area under the curve of memory over time during a prediction.",
     direction="lower",
     bounds=(0.0, math.inf),
     unit="GB s",
-    symmetric=False,
     scope="case",
+    measured="elsewhere",
 )
 
 

@@ -17,7 +17,10 @@ from segjury.arrays import bounding_box, nonzero_voxels
 from segjury.metrics.geometry import steady
 from segjury.metrics.inputs import as_map, as_mask, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
-from segjury.metrics.overlap import THRESHOLDS, threshold_levels
+from segjury.metrics.overlap import THRESHOLDS, ThresholdOptions, threshold_levels
+from segjury.metrics.redrawn import angle_distance
+
+__all__ = ["vi"]
 
 FULL_CIRCLE = 360.0
 GRID = np.linspace(0.0, FULL_CIRCLE, 1000)
@@ -26,13 +29,16 @@ EMPTY_DENSITY = 1e-8
 
 VI = Metric(
     name="vi",
+    options=ThresholdOptions,
+    from_raters=angle_distance,
     title="VI",
+    formula="largest over the axes of ∫ |F - G|, F and G the distributions of the angles",
+    needs_raters=True,
     summary="Wasserstein distance between the raters' and the predicted vessel contact angles.",
     direction="lower",
     bounds=(0.0, FULL_CIRCLE),
     unit="degree",
     decimals=1,
-    symmetric=False,
     flip_invariant=("published", "corrected"),
     scope="structure",
     needs_probability=True,

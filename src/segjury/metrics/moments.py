@@ -14,15 +14,17 @@ from segjury.arrays import LONGEST_SPAN, flat
 from segjury.metrics.inputs import as_mask, as_masks
 from segjury.metrics.metric import Metric
 
+__all__ = ["mahalanobis"]
+
 Exact = NDArray[Any]  # of Fractions
 
 MAHALANOBIS = Metric(
     name="mahalanobis",
     title="Mahalanobis distance",
+    formula="√(Δᵀ S⁻¹ Δ), Δ between the centres, S their common covariance",
     summary="Distance of the centres of the two masks, in units of their common spread.",
     direction="lower",
     bounds=(0.0, math.inf),
-    unit="",
     symmetric=True,
     needs_voxels=True,
 )

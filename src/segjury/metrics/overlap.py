@@ -2,36 +2,98 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, field_validator, model_validator
 
 from segjury.metrics.inputs import as_map, as_masks, as_raters
-from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
+from segjury.metrics.metric import Metric, Options, Reading, check_reading, check_shapes
+
+__all__ = ["THRESHOLDS", "dsc", "thr_dsc"]
 
 THRESHOLDS: tuple[float, ...] = tuple(np.linspace(0.1, 0.8, 6).tolist())
 EPSILON = 1e-6  # in the denominator of the released and published forms
 
+MOST_THRESHOLDS = 60  # each is a bit of a whole number
+
+
+class DscOptions(Options):
+    """Which voxels Dice looks at."""
+
+    against: Literal["consensus", "agreement"] = Field(
+        default="consensus",
+        description="the consensus mask, or only voxels on which all raters agree",
+    )
+    epsilon: float = Field(
+        default=0.0,
+        ge=0,
+        description="added to the denominator in the released and published readings",
+    )
+
+    def remark(self, reading: Reading) -> str:
+        """Which voxels count."""
+        if self.against == "consensus":
+            return ""
+        by_rows = ", as a mean over image rows instead of the volume"
+        return f"where all raters agree{by_rows if reading == 'released' else ''}"
+
+
+class ThresholdOptions(Options):
+    """Where a probability map is cut."""
+
+    thresholds: tuple[float, ...] = Field(
+        default=THRESHOLDS,
+        min_length=1,
+        max_length=MOST_THRESHOLDS,
+        description="list of cuts of the probability map, or { first, last, count } of even ones",
+    )
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _even_steps(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.keys() != {"first", "last", "count"}:
+            return given
+        first, last, count = given["first"], given["last"], given["count"]
+        if not isinstance(count, int) or not 1 <= count <= MOST_THRESHOLDS:
+            raise ValueError(f"count must be a whole number from 1 to {MOST_THRESHOLDS}")
+        if not all(isinstance(end, int | float) and 0 < end < 1 for end in (first, last)):
+            raise ValueError("first and last must lie between 0 and 1")
+        return tuple(np.linspace(first, last, count).tolist())
+
+    @model_validator(mode="after")
+    def _ascending(self) -> ThresholdOptions:
+        if list(self.thresholds) != sorted(set(self.thresholds)):
+            raise ValueError("thresholds must ascend")
+        if not all(0 < t < 1 for t in self.thresholds):
+            raise ValueError("thresholds must lie between 0 and 1")
+        return self
+
+
 DSC = Metric(
     name="dsc",
+    options=DscOptions,
     title="Dice",
+    formula="2|R ∧ P| / (|R| + |P|)",
+    failure="human",
     summary="Dice of the binary prediction and the consensus of the raters.",
     direction="higher",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=3,
     symmetric=True,
 )
 THR_DSC = Metric(
     name="thr_dsc",
+    options=ThresholdOptions,
     title="Thr-Dice",
+    formula="mean over t of Dice(mean of the raters > t, p > t)",
+    needs_raters=True,
+    failure="human",
     summary="Mean Dice of probability map and raters' mean, both cut at several thresholds.",
     direction="higher",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=3,
-    symmetric=False,
     needs_probability=True,
 )
 

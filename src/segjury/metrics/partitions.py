@@ -8,7 +8,6 @@ and `adjusted_rand` cannot tell a mask from its complement.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -17,16 +16,20 @@ from segjury.metrics.confusion import (
     Confusion,
     Convention,
     check_convention,
+    declared_measures,
     on_masks,
     ratio,
 )
 from segjury.metrics.metric import Metric
 
-_agreement = partial(Metric, direction="higher", unit="", symmetric=True)
+__all__ = ["adjusted_rand", "gce", "icc", "kappa", "mi", "rand", "voi"]
+
+_agreement = partial(Metric, direction="higher", symmetric=True)
 
 MI = Metric(
     name="mi",
     title="Mutual information",
+    formula="H(R) + H(P) - H(R, P)",
     summary="What one mask tells about the other; of equal masks, the entropy of one.",
     direction="higher",
     bounds=(0.0, 1.0),
@@ -37,6 +40,7 @@ MI = Metric(
 VOI = Metric(
     name="voi",
     title="Variation of information",
+    formula="H(R) + H(P) - 2 MI",
     summary="What each mask leaves unknown of the other.",
     direction="lower",
     bounds=(0.0, 2.0),
@@ -46,33 +50,37 @@ VOI = Metric(
 GCE = Metric(
     name="gce",
     title="Global consistency error",
+    formula="the smaller of the two sums of refinement errors / N",
     summary="How far the masks are from one of them being a refinement of the other.",
     direction="lower",
     bounds=(0.0, 1.0),
-    unit="",
     symmetric=True,
 )
 RAND = _agreement(
     name="rand",
     title="Rand index",
+    formula="pairs joined or separated by both / all pairs",
     summary="Share of the pairs of voxels that both masks join or both separate.",
     bounds=(0.0, 1.0),
 )
 ADJUSTED_RAND = _agreement(
     name="adjusted_rand",
     title="Adjusted Rand index",
+    formula="(joined - expected) / (mean - expected), over pairs of voxels",
     summary="Rand index corrected for what masks of the same sizes agree by chance.",
     bounds=(-0.5, 1.0),
 )
 KAPPA = _agreement(
     name="kappa",
     title="Cohen's kappa",
+    formula="(agreement - chance) / (1 - chance)",
     summary="Accuracy corrected for what masks of the same sizes agree by chance.",
     bounds=(-1.0, 1.0),
 )
 ICC = _agreement(
     name="icc",
     title="ICC",
+    formula="(MSB - MSW) / (MSB + MSW)",
     summary="Intraclass correlation ICC(1,1) of the two masks over all voxels.",
     bounds=(-1.0, 1.0),
 )
@@ -211,12 +219,4 @@ adjusted_rand = on_masks(adjusted_rand_from)
 kappa = on_masks(kappa_from)
 icc = on_masks(icc_from)
 
-PARTITION_MEASURES: dict[Metric, Callable[[Confusion], float]] = {
-    MI: mi_from,
-    VOI: voi_from,
-    GCE: gce_from,
-    RAND: rand_from,
-    ADJUSTED_RAND: adjusted_rand_from,
-    KAPPA: kappa_from,
-    ICC: icc_from,
-}
+PARTITION_MEASURES = declared_measures(globals())

@@ -7,90 +7,127 @@ Hanbury 2015), which refuses an empty mask.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
+
+from pydantic import Field
 
 from segjury.metrics.confusion import (
     TOOL_RANGE,
     Confusion,
     Convention,
     check_convention,
+    declared_measures,
     on_masks,
     ratio,
 )
-from segjury.metrics.metric import Metric
+from segjury.metrics.metric import Metric, Options
 
-_share = partial(Metric, bounds=(0.0, 1.0), unit="")
+__all__ = [
+    "accuracy",
+    "auc",
+    "dice",
+    "f_beta",
+    "fallout",
+    "false_negative_rate",
+    "jaccard",
+    "precision",
+    "probabilistic_distance",
+    "sensitivity",
+    "specificity",
+    "volsim",
+]
+
+_share = partial(Metric, bounds=(0.0, 1.0))
 _overlap = partial(_share, direction="higher", symmetric=True)
-_rate = partial(_share, direction="higher", symmetric=False)
-_error_rate = partial(_share, direction="lower", symmetric=False)
+_rate = partial(_share, direction="higher")
+_error_rate = partial(_share, direction="lower")
+
+
+class FBetaOptions(Options):
+    """How much sensitivity counts."""
+
+    beta: float = Field(default=1.0, gt=0, description="weight of the sensitivity")
+
 
 DICE = _overlap(
     name="dice",
     title="Dice",
+    formula="2TP / (2TP + FP + FN)",
+    failure="human",
     summary="Overlap of the two masks relative to their mean size.",
     decimals=3,
 )
 JACCARD = _overlap(
     name="jaccard",
     title="Jaccard",
+    formula="TP / (TP + FP + FN)",
     summary="Intersection of the two masks relative to their union.",
     decimals=3,
 )
 VOLSIM = _overlap(
     name="volsim",
     title="Volume similarity",
+    formula="1 - |FN - FP| / (2TP + FP + FN)",
     summary="Similarity of the sizes of the two masks, wherever they lie.",
     decimals=3,
 )
 PROBABILISTIC_DISTANCE = Metric(
     name="probabilistic_distance",
     title="Probabilistic distance",
+    formula="(FP + FN) / 2TP",
     summary="Voxels of one mask only relative to twice the common ones.",
     direction="lower",
     bounds=(0.0, math.inf),
-    unit="",
     symmetric=True,
     needs_voxels=True,
 )
 SENSITIVITY = _rate(
     name="sensitivity",
     title="Sensitivity",
+    formula="TP / (TP + FN)",
     summary="Share of the reference that is predicted.",
 )
 SPECIFICITY = _rate(
     name="specificity",
     title="Specificity",
+    formula="TN / (TN + FP)",
     summary="Share of the voxels outside the reference that are not predicted.",
 )
 PRECISION = _rate(
     name="precision",
     title="Precision",
+    formula="TP / (TP + FP)",
     summary="Share of the prediction that is in the reference.",
 )
 F_BETA = _rate(
     name="f_beta",
+    options=FBetaOptions,
     title="F-measure",
+    formula="(1 + β²) TP / ((1 + β²) TP + β² FN + FP)",
     summary="Weighted harmonic mean of precision and sensitivity; with weight 1 it is Dice.",
 )
 AUC = _rate(
     name="auc",
     title="AUC",
+    formula="(sensitivity + specificity) / 2",
     summary="Area under the ROC curve through the one point of a mask: the balanced accuracy.",
 )
 ACCURACY = _overlap(
     name="accuracy",
     title="Accuracy",
+    formula="(TP + TN) / N",
     summary="Share of all voxels on which the two masks agree.",
 )
 FALLOUT = _error_rate(
     name="fallout",
     title="Fallout",
+    formula="FP / (FP + TN)",
     summary="Share of the voxels outside the reference that are predicted.",
 )
 FALSE_NEGATIVE_RATE = _error_rate(
     name="false_negative_rate",
     title="False negative rate",
+    formula="FN / (FN + TP)",
     summary="Share of the reference that is not predicted.",
 )
 
@@ -198,17 +235,4 @@ accuracy = on_masks(accuracy_from)
 auc = on_masks(auc_from)
 f_beta = on_masks(f_beta_from)
 
-RATIOS: dict[Metric, Callable[[Confusion], float]] = {
-    DICE: dice_from,
-    JACCARD: jaccard_from,
-    VOLSIM: volsim_from,
-    PROBABILISTIC_DISTANCE: probabilistic_distance_from,
-    SENSITIVITY: sensitivity_from,
-    SPECIFICITY: specificity_from,
-    PRECISION: precision_from,
-    F_BETA: f_beta_from,
-    AUC: auc_from,
-    ACCURACY: accuracy_from,
-    FALLOUT: fallout_from,
-    FALSE_NEGATIVE_RATE: false_negative_rate_from,
-}
+RATIOS = declared_measures(globals())

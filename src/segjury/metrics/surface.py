@@ -19,36 +19,71 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from segjury.arrays import Floats, Ints, Shape, Triple
 from segjury.metrics.geometry.nearest import Points, check_spacing, nearest_distances
 from segjury.metrics.geometry.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
 from segjury.metrics.geometry.surfels import surfel_areas_mm2
 from segjury.metrics.inputs import spacing_of
-from segjury.metrics.metric import Metric
+from segjury.metrics.metric import Metric, Options, Reading
+
+__all__ = ["assd", "hd", "hd95", "masd", "nsd"]
 
 Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]
 
 ROUNDING = 1e-9  # what equals a limit up to rounding has reached it
 
+
+class NsdOptions(Options):
+    """How surfaces are defined, and the distance that counts as none."""
+
+    tolerance_mm: float = Field(default=2.0, ge=0, description="distance that is no error")
+    definition: Definition = Field(
+        default="surfel", description="surface as area elements, or as edge voxels counted"
+    )
+    released_tolerance_voxels: float = Field(
+        default=5.0, ge=0, description="the released reading's: edge voxels, in voxel units"
+    )
+
+    def remark(self, reading: Reading) -> str:
+        """Definition and tolerance."""
+        if reading == "released":
+            return f"edge-voxels, tolerance {self.released_tolerance_voxels:g} voxels"
+        return f"{self.definition}, tolerance {self.tolerance_mm:g} mm"
+
+
+class Hd95Options(Options):
+    """What the percentile is taken of."""
+
+    convention: Convention = Field(default="surfel", description="what the percentile is taken of")
+
+    def remark(self, _reading: Reading) -> str:
+        """The convention."""
+        return self.convention
+
+
 NSD = Metric(
     name="nsd",
+    options=NsdOptions,
     title="NSD",
+    formula="surface within the tolerance of the other / all surface, both together",
     summary="Share of the two surfaces that lies within a tolerance of the other one.",
     direction="higher",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=3,
     symmetric=True,
 )
 
 
-def _distance(name: str, title: str, summary: str) -> Metric:
+def _distance(name: str, formula: str, summary: str, *, options: type[Options] = Options) -> Metric:
     return Metric(
         name=name,
-        title=title,
+        title=name.upper(),
+        formula=formula,
         summary=summary,
+        options=options,
         direction="lower",
         bounds=(0.0, math.inf),
         unit="mm",
@@ -58,12 +93,27 @@ def _distance(name: str, title: str, summary: str) -> Metric:
     )
 
 
-HD = _distance("hd", "HD", "Largest distance from a point of one surface to the other surface.")
-HD95 = _distance(
-    "hd95", "HD95", "Distance within which 95 % of each surface lies from the other one."
+HD = _distance(
+    "hd",
+    "max(max d(r, P), max d(p, R))",
+    "Largest distance from a point of one surface to the other surface.",
 )
-ASSD = _distance("assd", "ASSD", "Mean distance to the other surface, over both together.")
-MASD = _distance("masd", "MASD", "Mean of the two surfaces' mean distances to each other.")
+HD95 = _distance(
+    "hd95",
+    "max(P95 d(r, P), P95 d(p, R))",
+    "Distance within which 95 % of each surface lies from the other one.",
+    options=Hd95Options,
+)
+ASSD = _distance(
+    "assd",
+    "(Σ d(r, P) + Σ d(p, R)) / (|R| + |P|)",
+    "Mean distance to the other surface, over both together.",
+)
+MASD = _distance(
+    "masd",
+    "(mean d(r, P) + mean d(p, R)) / 2",
+    "Mean of the two surfaces' mean distances to each other.",
+)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from segjury.arrays import LONGEST_SPAN, Ints, Shape
 from segjury.metrics.geometry.calibre import calibre_mm
@@ -14,18 +15,34 @@ from segjury.metrics.geometry.nearest import contained
 from segjury.metrics.geometry.neighbourhood import padded, voxels_of
 from segjury.metrics.geometry.outline import flat_masks
 from segjury.metrics.geometry.thinning import Thinning, skeleton_voxels, thin_voxels
-from segjury.metrics.metric import Metric
+from segjury.metrics.metric import Metric, Options, Reading
+
+__all__ = ["betti", "betti_numbers", "cldice", "small_recall"]
 
 CALIBRES = ("1-2 voxels", "3-4 voxels", "5 voxels and more")
 CALIBRE_LIMITS = (2.5, 4.5)  # of the diameter in voxels, between the classes
 
+
+class ClDiceOptions(Options):
+    """How masks become centrelines."""
+
+    thinning: Thinning = Field(
+        default="lee", description="how masks become centrelines: as usual, or keeping all vessels"
+    )
+
+    def remark(self, _reading: Reading) -> str:
+        """The thinning."""
+        return f"{self.thinning} thinning"
+
+
 CLDICE = Metric(
     name="cldice",
+    options=ClDiceOptions,
     title="clDice",
+    formula="2TS / (T + S), T and S the shares of the centrelines in the other mask",
     summary="Harmonic mean of the shares of each centreline that lie in the other mask.",
     direction="higher",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=3,
     symmetric=True,
     flip_invariant=(),  # a centreline may lie one voxel beside when mirrored
@@ -33,22 +50,21 @@ CLDICE = Metric(
 BETTI = Metric(
     name="betti",
     title="Betti error",
+    formula="|Δb0| + |Δb1| + |Δb2|",
     summary="Difference in the numbers of components, tunnels and cavities.",
     direction="lower",
     bounds=(0.0, math.inf),
-    unit="",
     decimals=1,
     symmetric=True,
 )
 SMALL_RECALL = Metric(
     name="small_recall",
     title="Small-vessel recall",
+    formula="|C ∧ P| / |C|, C the centreline of vessels 1-2 voxels wide",
     summary="Share of the centreline of vessels 1-2 voxels wide that lies in the prediction.",
     direction="higher",
     bounds=(0.0, 1.0),
-    unit="",
     decimals=3,
-    symmetric=False,
     flip_invariant=(),  # a centreline may lie one voxel beside when mirrored
 )
 

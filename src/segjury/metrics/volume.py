@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.metrics.inputs import as_array
 from segjury.metrics.metric import Metric, Reading, check_reading
+from segjury.metrics.redrawn import crps_of_raters
+
+__all__ = ["crps"]
 
 GRID_POINTS = 100
 GRID_TAIL = 0.01  # the grid runs from the 1st to the 99th percentile
@@ -16,13 +19,16 @@ RELEASED_REACH_SD = 3.0
 
 CRPS = Metric(
     name="crps",
+    from_raters=crps_of_raters,
     title="CRPS",
+    formula="SD (z (2Φ(z) - 1) + 2φ(z) - 1/√π), z = (V - mean) / SD",
+    needs_raters=True,
+    failure="population",
     summary="Distance of the predicted volume from the distribution of the raters' volumes.",
     direction="lower",
     bounds=(0.0, math.inf),
     unit="cm3",
     decimals=3,
-    symmetric=False,
     scales_with="volume",
     needs_probability=True,
 )

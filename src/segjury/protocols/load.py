@@ -35,8 +35,13 @@ def protocol_text(name_or_path: str | Path) -> str:
     return toml_text(path)
 
 
-def load_protocol(name_or_path: str | Path | Protocol) -> Protocol:
-    """Read a built-in protocol by name, or a TOML file of the same form; one loaded stays."""
+def load_protocol(name_or_path: str | Path | Protocol, *, allow_code: bool = False) -> Protocol:
+    """Read a built-in protocol by name, or a TOML file of the same form; one loaded stays.
+
+    A file that names Python code, the metrics of others, is refused unless `allow_code`: it may
+    come from a stranger.
+    """
     if isinstance(name_or_path, Protocol):
         return name_or_path
-    return FORM.read(protocol_text(name_or_path), Path(name_or_path).name)
+    name = Path(name_or_path).name
+    return FORM.read(protocol_text(name_or_path), name, allow_code=allow_code)

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+import platform
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, cast
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    PlainValidator,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+)
+from pydantic_core import InitErrorDetails, PydanticKnownError
 
-from segjury.metrics import METRICS, READINGS, THRESHOLDS, Metric, Reading, surface
-from segjury.metrics.calibration import BINS, PADDING_VOXELS
-from segjury.metrics.geometry.thinning import Thinning
-
-MOST_THRESHOLDS = 60  # each is a bit of a whole number
-MOST_BINS = 10_000
+from segjury.errors import InputError
+from segjury.metrics import METRICS, READINGS, Metric, Options, Reading
+from segjury.metrics.third_party import (
+    installed_metrics,
+    load_metric,
+    record,
+    recorded,
+    source_hash,
+)
 
 
 class ProtocolPart(BaseModel):
@@ -21,7 +37,11 @@ class ProtocolPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class _Use(ProtocolPart):
+class _Use(Options):
+    metric: ClassVar[Metric]  # what the metric declares of itself
+    place: ClassVar[str] = ""  # of a third party's code that was loaded: MODULE:NAME
+
+    name: str
     readings: tuple[Reading, ...] = Field(
         default=READINGS, min_length=1, description="readings in which the metric is computed"
     )
@@ -30,21 +50,23 @@ class _Use(ProtocolPart):
     )
 
     @property
-    def metric(self) -> Metric:
-        """What the metric declares of itself."""
-        return METRICS[getattr(self, "name")]  # noqa: B009 - each subclass has its own literal
-
-    def remark(self, _reading: Reading) -> str:
-        """How a reading measures it, where that is a choice that every table should show."""
-        return ""
-
-    @property
     def unit_used(self) -> str:
         """The unit of its values: the metric's own unless an option says another."""
         return str(getattr(self, "unit", self.metric.unit))
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The values of the metric's own options."""
+        return {name: getattr(self, name) for name in self.metric.options.model_fields}
 
-class _MetricUse(_Use):
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it says: another process loads a third party's code by its name."""
+        return _restored, (self.model_dump(), self.place)
+
+
+class ImageUse(_Use):
+    """The use of a metric that is computed from images."""
+
     worst: FiniteFloat | Literal["empty-prediction", "image-diagonal"] | None = Field(
         default=None,
         description="value of a missing or failed prediction: a number; `empty-prediction` scores "
@@ -56,223 +78,163 @@ class _MetricUse(_Use):
     )
 
 
-class Dsc(_MetricUse):
-    """Dice against the consensus, or where the raters agree."""
-
-    name: Literal["dsc"]
-    against: Literal["consensus", "agreement"] = Field(
-        default="consensus",
-        description="the consensus mask, or only voxels on which all raters agree",
-    )
-    epsilon: float = Field(
-        default=0.0,
-        ge=0,
-        description="added to the denominator in the released and published readings",
-    )
-
-    def remark(self, reading: Reading) -> str:
-        """Which voxels count."""
-        if self.against == "consensus":
-            return ""
-        by_rows = ", as a mean over image rows instead of the volume"
-        return f"where all raters agree{by_rows if reading == 'released' else ''}"
-
-
-class _Thresholded(_MetricUse):
-    thresholds: tuple[float, ...] = Field(
-        default=THRESHOLDS,
-        min_length=1,
-        max_length=MOST_THRESHOLDS,
-        description="list of cuts of the probability map, or { first, last, count } of even ones",
-    )
-
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _even_steps(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or given.keys() != {"first", "last", "count"}:
-            return given
-        first, last, count = given["first"], given["last"], given["count"]
-        if not isinstance(count, int) or not 1 <= count <= MOST_THRESHOLDS:
-            raise ValueError(f"count must be a whole number from 1 to {MOST_THRESHOLDS}")
-        if not all(isinstance(end, int | float) and 0 < end < 1 for end in (first, last)):
-            raise ValueError("first and last must lie between 0 and 1")
-        return tuple(np.linspace(first, last, count).tolist())
-
-    @model_validator(mode="after")
-    def _ascending(self) -> _Thresholded:
-        if list(self.thresholds) != sorted(set(self.thresholds)):
-            raise ValueError("thresholds must ascend")
-        if not all(0 < t < 1 for t in self.thresholds):
-            raise ValueError("thresholds must lie between 0 and 1")
-        return self
-
-
-class ThrDsc(_Thresholded):
-    """Threshold-averaged Dice."""
-
-    name: Literal["thr_dsc"]
-
-
-class MrEce(_MetricUse):
-    """Calibration error against each rater."""
-
-    name: Literal["mr_ece"]
-    bins: int = Field(default=BINS, ge=1, le=MOST_BINS, description="number of confidence bins")
-    padding_voxels: int = Field(
-        default=PADDING_VOXELS, ge=0, description="margin around the raters' union box"
-    )
-
-
-class Crps(_MetricUse):
-    """Volume against the raters' volumes."""
-
-    name: Literal["crps"]
-
-
-class Vi(_Thresholded):
-    """Vascular invasion, per structure."""
-
-    name: Literal["vi"]
-
-
-class ContactAngle(_Thresholded):
-    """Anatomical contact angle, per structure."""
-
-    name: Literal["contact_angle"]
-    readings: tuple[Literal["corrected"], ...] = Field(
-        default=("corrected",), min_length=1, description="readings in which it is computed"
-    )
-
-
-class Ece(_MetricUse):
-    """Calibration error of all classes against each rater, over the whole image."""
-
-    name: Literal["ece"]
-    bins: int = Field(default=BINS, ge=1, le=MOST_BINS, description="number of confidence bins")
-
-
-class Nsd(_MetricUse):
-    """Normalised surface distance."""
-
-    name: Literal["nsd"]
-    tolerance_mm: float = Field(default=2.0, ge=0, description="distance that is no error")
-    definition: surface.Definition = Field(
-        default="surfel", description="surface as area elements, or as edge voxels counted"
-    )
-    released_tolerance_voxels: float = Field(
-        default=5.0, ge=0, description="the released reading's: edge voxels, in voxel units"
-    )
-
-    def remark(self, reading: Reading) -> str:
-        """Definition and tolerance."""
-        if reading == "released":
-            return f"edge-voxels, tolerance {self.released_tolerance_voxels:g} voxels"
-        return f"{self.definition}, tolerance {self.tolerance_mm:g} mm"
-
-
-class Hd95(_MetricUse):
-    """95th percentile of the surface distances."""
-
-    name: Literal["hd95"]
-    convention: surface.Convention = Field(
-        default="surfel", description="what the percentile is taken of"
-    )
-
-    def remark(self, _reading: Reading) -> str:
-        """The convention."""
-        return self.convention
-
-
-class ClDice(_MetricUse):
-    """Dice of the centrelines."""
-
-    name: Literal["cldice"]
-    thinning: Thinning = Field(
-        default="lee", description="how masks become centrelines: as usual, or keeping all vessels"
-    )
-
-    def remark(self, _reading: Reading) -> str:
-        """The thinning."""
-        return f"{self.thinning} thinning"
-
-
-class VoxelDistance(_MetricUse):
-    """Average distances between all voxels of the two masks."""
-
-    name: Literal["bavd", "ahd"]
-    unit: Literal["voxels", "mm"] = Field(default="voxels", description="unit of the distances")
-
-
-class FBeta(_MetricUse):
-    """Weighted harmonic mean of precision and sensitivity."""
-
-    name: Literal["f_beta"]
-    beta: float = Field(default=1.0, gt=0, description="weight of the sensitivity")
-
-
-class Plain(_MetricUse):
-    """A metric without options of its own."""
-
-    name: Literal[
-        "confidence",
-        "dice",
-        "jaccard",
-        "volsim",
-        "mi",
-        "betti",
-        "small_recall",
-        "hd",
-        "assd",
-        "masd",
-        "kappa",
-        "auc",
-        "rand",
-        "adjusted_rand",
-        "gce",
-        "voi",
-        "icc",
-        "mahalanobis",
-        "sensitivity",
-        "specificity",
-        "precision",
-        "accuracy",
-        "fallout",
-        "false_negative_rate",
-        "probabilistic_distance",
-    ]
-
-
 class Efficiency(_Use):
     """A cost that was measured elsewhere and comes as a table."""
 
-    name: Literal["time_s", "memory_gb_s"]
     ranked: bool | tuple[Reading, ...] = Field(
         default=False, description="whether it counts in the ranking"
     )
     worst: FiniteFloat | Literal["worst-method"] = Field(
-        default="worst-method", description="cost of a missing or failed prediction: as the dearest"
+        default="worst-method",
+        description="cost of a missing or failed prediction: as the costliest",
     )
 
 
-ImageUse = (
-    Dsc
-    | ThrDsc
-    | MrEce
-    | Crps
-    | Vi
-    | ContactAngle
-    | Ece
-    | Nsd
-    | Hd95
-    | ClDice
-    | VoxelDistance
-    | FBeta
-    | Plain
-)
-MetricUse = Annotated[ImageUse | Efficiency, Field(discriminator="name")]
+def _use(metric: Metric, place: str = "", **fields: Any) -> type[_Use]:
+    """The keys of a metric in a protocol file: those of all, and its own options."""
+    base = ImageUse if metric.measured == "images" else Efficiency
+    if metric.readings != READINGS:
+        readings = Field(
+            default=metric.readings, min_length=1, description="readings in which it is computed"
+        )
+        fields["readings"] = (_tuple_of(_one_of(*metric.readings)), readings)
+    bases = (metric.options, base) if metric.options is not Options else base
+    fields = {"name": (_one_of(metric.name), ...)} | fields
+    made = cast("type[_Use]", create_model(metric.name, __base__=bases, **fields))
+    made.metric, made.place = metric, place
+    return made
 
-METRIC_USES: dict[str, type[_Use]] = {
-    name: use
-    for use in get_args(get_args(MetricUse)[0])
-    for name in get_args(use.model_fields["name"].annotation)
-}
+
+def _one_of(*names: str) -> Any:
+    return Literal[names]
+
+
+def _tuple_of(kind: Any) -> Any:
+    return tuple[kind, ...]
+
+
+@cache
+def _own(name: str) -> type[_Use]:
+    return _use(METRICS[name])
+
+
+class _Uses(Mapping[str, type[_Use]]):
+    """The keys of each of segjury's metrics, made when first asked for."""
+
+    def __getitem__(self, name: str) -> type[_Use]:
+        return _own(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(METRICS)
+
+    def __len__(self) -> int:
+        return len(METRICS)
+
+
+METRIC_USES = _Uses()
+
+
+# ---- metrics of others ---------------------------------------------------------------------
+
+BY_SEGJURY = ("source", "declared")  # keys that a run writes, and nobody else
+
+
+class _RecordedUse(ImageUse):
+    """The use of a third party's metric as a run recorded it: nothing that needs its code."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+@cache
+def _third_party(place: str) -> type[_Use]:
+    """The keys of a third party's metric, and what a run records of it."""
+    metric = load_metric(place)
+    common = {*ImageUse.model_fields, "python", *BY_SEGJURY}
+    taken = sorted(common & metric.options.model_fields.keys())
+    if taken:
+        raise InputError(f"{place} has an option {taken[0]}, as all metrics have", "Rename it")
+    return _use(
+        metric,
+        place,
+        name=(_one_of(metric.name), metric.name),
+        python=(str, place),
+        source=(str, source_hash(metric, place)),
+        declared=(dict[str, Any], record(metric)),
+    )
+
+
+def _recorded(value: Mapping[str, Any]) -> _Use:
+    made = create_model("_RecordedUse", __base__=_RecordedUse)
+    made.metric = recorded(value["declared"])
+    return made.model_validate({**value, "name": made.metric.name})
+
+
+def _read_use(value: Any, info: ValidationInfo) -> _Use:
+    """A metric's entry in a protocol, by its name or by the place of its code.
+
+    The context says `where` the protocol is written, and whether code may run (`allow_code`).
+    """
+    context = info.context or {}
+    where = context.get("where", "")
+    if isinstance(value, _Use):
+        return value
+    if not isinstance(value, dict):
+        raise PydanticKnownError("dict_type")
+    if any(key in value for key in BY_SEGJURY) and where:
+        raise ValueError(f"{' and '.join(BY_SEGJURY)} are written by segjury, not by hand")
+    if isinstance(value.get("declared"), dict):
+        return _recorded(value)
+    name, place = value.get("name"), value.get("python")
+    if place is not None:
+        if not isinstance(place, str):
+            raise PydanticKnownError("string_type")
+        if not context.get("allow_code"):
+            raise InputError(
+                f"{where or 'the protocol'} runs {place}", "Read that code, then say `allow_code`"
+            )
+        return _tagged(_third_party(place), "python", value)
+    if name is None:
+        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'name'"})
+    if isinstance(name, str) and name in METRICS:
+        return _tagged(METRIC_USES[name], name, value)
+    if isinstance(name, str) and name in installed_metrics():
+        return _tagged(_third_party(installed_metrics()[name]), name, value)
+    about = {"discriminator": "'name'", "tag": str(name), "expected_tags": ", ".join(METRICS)}
+    raise PydanticKnownError("union_tag_invalid", about)
+
+
+def _tagged(use: type[_Use], tag: str, value: dict[str, Any]) -> _Use:
+    """An entry of a kind; what is wrong with it is said with the kind, as of a tagged union."""
+    try:
+        return use.model_validate(value)
+    except ValidationError as error:
+        lines = [
+            InitErrorDetails(
+                type=each["type"],
+                loc=(tag, *each["loc"]),
+                input=each["input"],
+                ctx=each.get("ctx", {}),
+            )
+            for each in error.errors()
+        ]
+        raise ValidationError.from_exception_data(error.title, lines) from None
+
+
+def _restored(said: dict[str, Any], place: str) -> _Use:
+    """A use in another process, which must have the same code of third parties."""
+    if not place:
+        if "declared" in said:
+            return _recorded(said)
+        return METRIC_USES[said["name"]].model_validate(said)
+    use = _third_party(place).model_validate(said)
+    if said["source"] != _third_party(place).model_fields["source"].default:
+        raise InputError(
+            f"the worker on {platform.node()} has another version of {place}",
+            "Install the same one everywhere",
+        )
+    return use
+
+
+MetricUse = Annotated[
+    SerializeAsAny[ImageUse] | SerializeAsAny[Efficiency], PlainValidator(_read_use)
+]

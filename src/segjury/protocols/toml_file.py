@@ -44,10 +44,12 @@ class Form(Generic[Model]):
     noun: str  # what an entry is called
     fix: str  # where the form is shown
 
-    def read(self, text: str, where: str) -> Model:
+    def read(self, text: str, where: str, **context: Any) -> Model:
         """The content of a file; an error names every problem in it."""
         try:
-            return self.model.model_validate(_parse(text, where))
+            return self.model.model_validate(
+                _parse(text, where), context={"where": where, **context}
+            )
         except ValidationError as error:
             found = error.errors()
             problems = [self._explain(problem, text) for problem in found[:MOST_EXPLAINED]]

@@ -12,10 +12,10 @@ from segjury.arrays import Floats
 from segjury.benchmark.case import ReferenceCase
 from segjury.consensus import staple
 from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
-from segjury.metrics import READINGS, Reading
+from segjury.metrics import READINGS, Options, Reading
 from segjury.metrics.overlap import pairwise_dsc
+from segjury.metrics.surface import NsdOptions
 from segjury.protocols import Protocol
-from segjury.protocols.options import Nsd
 from segjury.raters.ceiling import Ceiling, ceiling
 from segjury.raters.contact import ContactRow, contact_pairs, contact_rows
 from segjury.raters.masks import Mask, consensus_masks, rater_masks, rater_name, without_rater
@@ -109,7 +109,8 @@ def measure_case(
 
 def tolerance_mm(protocol: Protocol) -> float:
     """The distance that is no error: that of the protocol's NSD, or 2 mm."""
-    own = (use.tolerance_mm for use in protocol.metrics if isinstance(use, Nsd))
+    uses: Sequence[Options] = protocol.metrics
+    own = (use.tolerance_mm for use in uses if isinstance(use, NsdOptions))
     return next(own, TOLERANCE_MM)
 
 

@@ -6,7 +6,7 @@ is kept with the reference, once for all methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from segjury.images.volume import Volume
 from segjury.metrics import agreement, calibration, distances, invasion, overlap, surface
 from segjury.metrics.confusion import Confusion
 from segjury.metrics.metric import Reading
-from segjury.runtime.memo import Memo
+from segjury.runtime.memo import Memo, R
 from segjury.scoring.features import LengthUnit, MaskFeatures
 
 
@@ -37,6 +37,10 @@ class Comparison:
         self.prediction = prediction
         self._lowest_threshold = lowest_threshold
         self._kept = Memo()
+
+    def once(self, key: tuple[object, ...], compute: Callable[[], R]) -> R:
+        """What `compute` returns, computed once for a key."""
+        return self._kept.once(key, compute)
 
     # ---- counts ----------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from segjury.errors import InputError, MissingInputError, PassingError
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
 from segjury.runtime.provenance import code_fingerprint
+from segjury.scoring import scorers
 from segjury.scoring.facts import case_facts
 from segjury.scoring.policy import internal_problem, penalty_rows
 from segjury.scoring.records import Fault, Result, Status
@@ -120,7 +121,7 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
         for method in methods:
             yield Result(method, task.case, rows, problem=problem, fault=fault)
         return
-    metrics = {use.name for use, _ in metric_readings(task.protocol, task.readings)}
+    uses = [use for use, _ in metric_readings(task.protocol, task.readings)]
 
     def load(method: str) -> PredictedCase:
         folder = task.predictions / method
@@ -132,7 +133,7 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
     loading = runtime.prefetch(load, methods, depth=depth)
     for method, loaded in zip(methods, loading, strict=True):
         try:
-            reference.prepare(metrics)  # while the first predictions are read
+            scorers.prepare(reference, uses)  # while the first predictions are read
             found, problem = _judged(task, reference, loaded)
             fault = "method" if problem else ""
         except Exception as error:  # nor the other methods, nor punish this one

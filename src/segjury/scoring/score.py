@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from segjury.benchmark.case import PredictedCase, ReferenceCase
-from segjury.metrics import READINGS, Reading
+from segjury.metrics import READINGS, Options, Reading
 from segjury.metrics.calibration import RaterHits
+from segjury.metrics.overlap import ThresholdOptions
 from segjury.protocols import Protocol
 from segjury.protocols.options import Efficiency, ImageUse
 from segjury.scoring import scorers
@@ -89,7 +90,9 @@ def metric_readings(
 
 
 def _lowest_threshold(protocol: Protocol) -> float:
-    return min((min(getattr(use, "thresholds", (1.0,))) for use in protocol.metrics), default=1.0)
+    uses: Sequence[Options] = protocol.metrics
+    cut = (use.thresholds for use in uses if isinstance(use, ThresholdOptions))
+    return min((min(thresholds) for thresholds in cut), default=1.0)
 
 
 def _scored_row(

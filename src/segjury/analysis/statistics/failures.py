@@ -12,13 +12,13 @@ import numpy as np
 
 from segjury.arrays import Bools, Floats, Ints
 from segjury.errors import InputError
+from segjury.metrics import METRICS
+from segjury.metrics.metric import Failure
 from segjury.rounding import rounded
 
 Side = Literal["below", "above"]
 
 SIDES: dict[str, Side] = {"<": "below", ">": "above"}
-OVERLAP = ("dsc", "dice", "thr_dsc")
-PROBABILISTIC = ("mr_ece", "ece", "crps")
 HUMAN_PERCENTILE = 5.0
 POPULATION_PERCENTILE = 90.0
 SEVERAL = 2
@@ -138,19 +138,24 @@ def paper_rules(human_dsc: Floats | None, scores: Mapping[str, Floats]) -> Paper
     rules: list[FailureRule] = []
     left_out: list[str] = []
     human = percentile_limit(np.zeros(0) if human_dsc is None else human_dsc, HUMAN_PERCENTILE)
-    for metric in (name for name in OVERLAP if name in scores):
+    for metric in _failing_beyond("human", scores):
         if math.isfinite(human):
             why = f"percentile {HUMAN_PERCENTILE:g} of the Dice between raters"
             rules.append(FailureRule(metric, "below", human, why))
         else:
             left_out.append(f"{metric}: the agreement between raters is not known")
-    for metric in (name for name in PROBABILISTIC if name in scores):
+    for metric in _failing_beyond("population", scores):
         limit = percentile_limit(scores[metric], POPULATION_PERCENTILE)
         if math.isfinite(limit):
             rules.append(FailureRule(metric, "above", limit, _of_all(POPULATION_PERCENTILE)))
         else:
             left_out.append(f"{metric}: percentile {POPULATION_PERCENTILE:g} has no finite value")
     return PaperRules(tuple(rules), tuple(left_out))
+
+
+def _failing_beyond(limit: Failure, scores: Mapping[str, Floats]) -> list[str]:
+    """The metrics with scores that declare such a limit."""
+    return [name for name, m in METRICS.items() if m.failure == limit and name in scores]
 
 
 def parse_rule(text: str, scores: Mapping[str, Floats]) -> FailureRule:

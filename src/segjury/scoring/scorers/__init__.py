@@ -1,6 +1,33 @@
-"""From a comparison of prediction and reference to scores: one short function per metric."""
+"""From a comparison of prediction and reference to scores: one short function per metric.
 
+A file is a family of `segjury.metrics`; its functions register themselves.
+"""
+
+from segjury.scoring.scorers import (  # noqa: F401  (they register their scorers)
+    agreement,
+    calibration,
+    contact,
+    distances,
+    invasion,
+    moments,
+    overlap,
+    partitions,
+    ratios,
+    surface,
+    topology,
+    volume,
+)
 from segjury.scoring.scorers.measured import Component, Measured
-from segjury.scoring.scorers.scores import Score, score, structures_of, worst_value
+from segjury.scoring.scorers.registry import SCORERS
+from segjury.scoring.scorers.scores import Score, prepare, score, structures_of, worst_value
 
-__all__ = ["Component", "Measured", "Score", "score", "structures_of", "worst_value"]
+__all__ = [
+    "SCORERS",
+    "Component",
+    "Measured",
+    "Score",
+    "prepare",
+    "score",
+    "structures_of",
+    "worst_value",
+]

@@ -1,13 +1,18 @@
-"""What a scorer returns: a value, why it is undefined or doubtful, and what it was made from."""
+"""What a scorer returns: a value, why it is undefined or doubtful, and what it was made from.
+
+And the scorers that metrics of several families share.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from segjury.metrics import Options, Reading
 from segjury.metrics.calibration import RaterHits
-
-NO_LABEL = "the reference has no such class"
+from segjury.metrics.confusion import Confusion
+from segjury.scoring.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -49,3 +54,28 @@ def measured_masks(
         return Measured(value, f"the {of}reference is empty", parts)
     why = "not defined for this prediction" if prediction else f"the {of}prediction is empty"
     return Measured(value, why, parts, fault=True)
+
+
+def of_masks(
+    value: float, comparison: Comparison, label: int, parts: tuple[Component, ...] = ()
+) -> Measured:
+    """A value of the consensus and the predicted mask of a label."""
+    counts = comparison.confusion(label)
+    return measured_masks(value, counts.reference, counts.prediction, parts)
+
+
+def table_scorer(
+    measure: Callable[[Confusion], float],
+) -> Callable[[Comparison, int, Options, Reading], Measured]:
+    """The scorer of a measure of the 2x2 table of consensus and prediction."""
+
+    def score(comparison: Comparison, label: int, _use: Options, _reading: Reading) -> Measured:
+        return of_masks(measure(comparison.confusion(label)), comparison, label)
+
+    return score
+
+
+def common_voxels(counts: Confusion) -> tuple[Component, ...]:
+    """The counts behind every measure of overlap."""
+    found = {"common": counts.tp, "missed": counts.fn, "added": counts.fp}
+    return tuple(Component("voxels", item, float(count)) for item, count in found.items())

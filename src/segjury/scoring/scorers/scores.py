@@ -3,57 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from segjury.benchmark.case import Structure
+from segjury.benchmark.case import ReferenceCase
 from segjury.images.grid import Grid
-from segjury.metrics import distances, surface
 from segjury.metrics.metric import Reading
-from segjury.metrics.partitions import PARTITION_MEASURES
-from segjury.metrics.ratios import RATIOS
 from segjury.protocols import Protocol
 from segjury.protocols.options import ImageUse
 from segjury.protocols.protocol import WHOLE
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers import contact, counts, probabilities, shapes
-from segjury.scoring.scorers.measured import NO_LABEL, Measured
+from segjury.scoring.scorers.custom import score_custom
+from segjury.scoring.scorers.measured import Measured
+from segjury.scoring.scorers.registry import SCORERS, Scorer
 
+NO_LABEL = "the reference has no such class"
 NO_STRUCTURE = "the reference has no such vessel"
-
-CASE_SCORERS: dict[str, Callable[[Comparison, Any, Reading], Measured]] = {
-    "ece": probabilities.score_ece,
-}
-LABEL_SCORERS: dict[str, Callable[[Comparison, int, Any, Reading], Measured]] = {
-    metric.name: counts.table_scorer(measure)
-    for metric, measure in (RATIOS | PARTITION_MEASURES).items()
-} | {
-    "dsc": counts.score_dsc,
-    "dice": counts.score_dice,
-    "thr_dsc": probabilities.score_thr_dsc,
-    "mr_ece": probabilities.score_mr_ece,
-    "crps": probabilities.score_crps,
-    "confidence": probabilities.score_confidence,
-    "bavd": shapes.voxel_scorer(distances.bavd_from_distances),
-    "cldice": shapes.score_cldice,
-    "betti": shapes.score_betti,
-    "small_recall": shapes.score_small_recall,
-    "nsd": shapes.score_nsd,
-    "hd": shapes.surface_scorer(surface.hd_from_distances),
-    "hd95": shapes.score_hd95,
-    "assd": shapes.surface_scorer(surface.assd_from_distances),
-    "masd": shapes.surface_scorer(surface.masd_from_distances),
-    "ahd": shapes.voxel_scorer(distances.ahd_from_distances),
-    "mahalanobis": shapes.score_mahalanobis,
-    "f_beta": counts.score_f_beta,
-}
-STRUCTURE_SCORERS: dict[str, Callable[[Comparison, str, Structure, Any, Reading], Measured]] = {
-    "vi": contact.score_vi,
-    "contact_angle": contact.score_contact_angle,
-}
 
 
 @dataclass(frozen=True)
@@ -68,9 +35,10 @@ def score(
     protocol: Protocol, comparison: Comparison, use: ImageUse, reading: Reading
 ) -> list[Score]:
     """All scores of a metric: of each label or structure, and of the case."""
-    if use.name in CASE_SCORERS:
-        return [Score(WHOLE, CASE_SCORERS[use.name](comparison, use, reading))]
-    if use.name in STRUCTURE_SCORERS:
+    if use.metric.scope == "case":
+        what = () if use.name in SCORERS else (0,)
+        return [Score(WHOLE, _scorer(use).score(comparison, *what, use, reading))]
+    if use.metric.scope == "structure":
         return [
             Score(name, _structure_score(comparison, name, use, reading))
             for name in comparison.reference.structures
@@ -86,6 +54,17 @@ def score(
     return [*scores, Score(WHOLE, mean)]
 
 
+def prepare(reference: ReferenceCase, uses: Iterable[ImageUse]) -> None:
+    """Compute now what every method will be compared with."""
+    for use in uses:
+        _scorer(use).prepare(reference)
+
+
+def _scorer(use: ImageUse) -> Scorer:
+    """The scorer of a metric; of a third party's, the one that calls its function."""
+    return SCORERS.get(use.name) or Scorer(score_custom)
+
+
 def structures_of(protocol: Protocol, use: ImageUse) -> list[str]:
     """The structures that `score` gives a score for."""
     if use.metric.scope == "structure":
@@ -99,7 +78,7 @@ def _label_score(
 ) -> Measured:
     if protocol.policy.absent == "exclude" and not comparison.reference.consensus.size(label):
         return Measured(math.nan, NO_LABEL)
-    return LABEL_SCORERS[use.name](comparison, label, use, reading)
+    return _scorer(use).score(comparison, label, use, reading)
 
 
 def _structure_score(
@@ -107,9 +86,8 @@ def _structure_score(
 ) -> Measured:
     structure = comparison.reference.structures[name]
     if structure is None:
-        invented = use.name == "vi" and reading == "released"
-        return Measured(0.0 if invented else math.nan, NO_STRUCTURE)
-    return STRUCTURE_SCORERS[use.name](comparison, name, structure, use, reading)
+        return Measured(_scorer(use).absent.get(reading, math.nan), NO_STRUCTURE)
+    return _scorer(use).score(comparison, name, structure, use, reading)
 
 
 def _mean(measured: list[Measured], use: ImageUse, reading: Reading, grid: Grid) -> Measured:

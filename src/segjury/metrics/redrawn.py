@@ -1,0 +1,63 @@
+"""How scores follow from numbers per rater, so that they can be taken again with other raters.
+
+Each function takes what the raters and what others (the prediction) contribute, arrays (quantities,
+items, structures, cases, methods), and returns the score when each rater counts so often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import ndtr
+
+from segjury.arrays import Floats
+
+Again = Callable[[Floats], Floats]
+
+
+def mean_of_raters(raters: Floats, _others: Floats) -> Again:
+    """The mean of one number per rater."""
+    return lambda counts: _weighted(raters[0], counts)
+
+
+def crps_of_raters(raters: Floats, others: Floats) -> Again:
+    """The closed form of `segjury.metrics.crps` of a predicted volume and the raters' volumes."""
+    volumes, predicted = raters[0], others[0, 0]
+
+    def crps(counts: Floats) -> Floats:
+        drawn = volumes[counts > 0]
+        mean = _weighted(volumes, counts)
+        sd = np.sqrt(_weighted((volumes - mean) ** 2, counts))
+        same = drawn.max(axis=0) == drawn.min(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = (predicted - mean) / sd
+            density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+            spread = sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
+        return np.asarray(np.where(same, np.abs(predicted - drawn[0]), np.maximum(spread, 0.0)))
+
+    return crps
+
+
+def angle_distance(raters: Floats, others: Floats) -> Again:
+    """W1 between the raters' and the predicted angles, the largest over the array's axes.
+
+    Both samples are merged and sorted once; W1 is the area between their step functions.
+    """
+    angles = np.moveaxis(np.concatenate([raters, others], axis=1), 1, 0)
+    order = np.argsort(angles, axis=0)
+    gaps = np.diff(np.take_along_axis(angles, order, axis=0), axis=0)
+    n_others = others.shape[1]
+
+    def distance(counts: Floats) -> Floats:
+        steps = np.concatenate([counts / counts.sum(), np.full(n_others, -1 / n_others)])
+        apart = np.abs(np.cumsum(steps[order], axis=0)[:-1])
+        found: Floats = (apart * gaps).sum(axis=0).max(axis=0)
+        return found
+
+    return distance
+
+
+def _weighted(of_raters: Floats, counts: Floats) -> Floats:
+    """Mean over the first axis, each rater counted so often."""
+    return np.asarray(np.tensordot(counts / counts.sum(), of_raters, axes=1))
