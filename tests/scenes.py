@@ -1,113 +1,27 @@
-"""Small random scenes (raters, vessel, prediction) and how each declared metric scores them."""
+"""How each declared metric scores the small random scenes of its laws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import ndimage
 
 from segjury import metrics
-from segjury.consensus import pack, staple
 from segjury.metrics import invasion
 from segjury.metrics.contact import contact_angles, vessel_sections
+from segjury.metrics.laws import Scene
 from segjury.metrics.moments import MAHALANOBIS
 from segjury.metrics.partitions import PARTITION_MEASURES
 from segjury.metrics.ratios import RATIOS
-
-SHAPE = (26, 24, 22)
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Raters (K, x, y, z), a vessel, a probability map, a lattice of lines and the voxel size."""
-
-    raters: NDArray[np.bool_]
-    vessel: NDArray[np.bool_]
-    probability: NDArray[Any]
-    lines: NDArray[np.bool_]
-    spacing_mm: tuple[float, float, float] = (1.0, 1.0, 1.0)
-
-    def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Scene:
-        """The scene with every array flipped or transposed."""
-        return Scene(
-            np.stack([move(rater) for rater in self.raters]),
-            move(self.vessel),
-            move(self.probability),
-            move(self.lines),
-            self.spacing_mm,
-        )
-
-    def scaled(self, factor: float) -> Scene:
-        x, y, z = self.spacing_mm
-        return replace(self, spacing_mm=(x * factor, y * factor, z * factor))
-
-    def drawn_by(self, rater: NDArray[np.bool_]) -> Scene:
-        """The scene in which all raters draw the same mask."""
-        return replace(self, raters=np.stack([rater] * len(self.raters)))
-
-    def predicting(self, probability: NDArray[Any]) -> Scene:
-        return replace(self, probability=probability.astype(np.float32))
-
-
-def blob(rng: np.random.Generator, size: float = 0.3) -> NDArray[np.bool_]:
-    """A smooth random shape around the middle."""
-    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, n) for n in SHAPE], indexing="ij"))
-    centre = rng.uniform(-0.15, 0.15, 3)
-    distance = np.sqrt(((grid - centre[:, None, None, None]) ** 2).sum(axis=0))
-    noise = ndimage.gaussian_filter(rng.normal(size=SHAPE), 2.5)
-    return distance + 0.6 * noise / np.abs(noise).max() * size < size
-
-
-def vessel() -> NDArray[np.bool_]:
-    """A straight vessel along z beside the middle."""
-    x, y = np.ogrid[: SHAPE[0], : SHAPE[1]]
-    disc = (x - 15) ** 2 + (y - 12) ** 2 <= 3.2**2
-    return np.repeat(disc[:, :, None], SHAPE[2], axis=2)
-
-
-def lattice() -> NDArray[np.bool_]:
-    """Lines one voxel wide along all axes, like a net of the smallest vessels."""
-    x, y, z = (axis % 5 == 2 for axis in np.ogrid[: SHAPE[0], : SHAPE[1], : SHAPE[2]])
-    return (x & y) | (y & z) | (x & z)
-
-
-def random_scene(seed: int, n_raters: int = 4) -> Scene:
-    rng = np.random.default_rng(seed)
-    base = blob(rng, rng.uniform(0.2, 0.35))
-    raters = np.stack(
-        [
-            ndimage.shift(base.astype(float), rng.uniform(-2, 2, 3), order=1) > 0.5
-            for _ in range(n_raters)
-        ]
-    )
-    blurred = ndimage.gaussian_filter(
-        ndimage.shift(base.astype(float), rng.uniform(-2, 2, 3), order=1), 1
-    )
-    return Scene(raters, vessel(), np.clip(blurred, 0, 1).astype(np.float32), lattice())
-
-
-def unanimous_scene(seed: int, n_raters: int = 4) -> Scene:
-    """All raters draw the same mask, and the prediction is that mask."""
-    base = blob(np.random.default_rng(seed), 0.35)
-    return Scene(np.stack([base] * n_raters), vessel(), base.astype(np.float32), lattice())
-
 
 # ---- how a declared metric scores a scene --------------------------------------------------
 
 Score = Callable[[Scene, metrics.Reading], float]
 
 
-def _consensus(scene: Scene) -> NDArray[np.bool_]:
-    patterns = pack(scene.raters)
-    return patterns.image(staple(patterns).foreground)
-
-
 def _dsc(scene: Scene, reading: metrics.Reading) -> float:
-    return metrics.dsc(_consensus(scene), scene.probability > 0.5, reading=reading)
+    return metrics.dsc(scene.consensus, scene.probability > 0.5, reading=reading)
 
 
 def _crps(scene: Scene, reading: metrics.Reading) -> float:
@@ -135,12 +49,12 @@ def _ece(scene: Scene, reading: metrics.Reading) -> float:
 
 def _of_masks(score: Callable[..., float], **options: Any) -> Score:
     """A metric of two masks, whatever the spacing."""
-    return lambda s, _: score(_consensus(s), s.probability > 0.5, **options)
+    return lambda s, _: score(s.consensus, s.probability > 0.5, **options)
 
 
 def _of_lines(score: Callable[..., float], **options: Any) -> Score:
     """A metric of vessels: of the lines inside two masks."""
-    return lambda s, _: score(_consensus(s) & s.lines, (s.probability > 0.5) & s.lines, **options)
+    return lambda s, _: score(s.consensus & s.lines, (s.probability > 0.5) & s.lines, **options)
 
 
 def _of_shapes(score: Callable[..., float], *, scaled: str = "", **options: Any) -> Score:
@@ -148,7 +62,7 @@ def _of_shapes(score: Callable[..., float], *, scaled: str = "", **options: Any)
 
     def of_scene(s: Scene, _reading: metrics.Reading) -> float:
         own = {scaled: options[scaled] * s.spacing_mm[0]} if scaled else {}
-        masks = (_consensus(s), s.probability > 0.5)
+        masks = (s.consensus, s.probability > 0.5)
         return score(*masks, spacing_mm=s.spacing_mm, **(options | own))
 
     return of_scene

@@ -23,8 +23,8 @@ from segjury.metrics.distances import (
     bavd_from_distances,
     voxel_distances,
 )
+from segjury.metrics.laws import blob
 from tests.places import GOLDEN
-from tests.scenes import blob
 
 FILES = GOLDEN / "evaluatesegmentation"
 EXPECTED = json.loads((FILES / "golden.json").read_text())

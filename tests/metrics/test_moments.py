@@ -10,9 +10,9 @@ import pytest
 from scipy.spatial import distance
 
 from segjury.arrays import flat
+from segjury.metrics.laws import blob
 from segjury.metrics.moments import Moments, mahalanobis, mahalanobis_from
 from tests.evaluatesegmentation import REFUSED, SCORED
-from tests.scenes import blob
 
 
 def mask(shape, *voxels):

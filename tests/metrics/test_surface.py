@@ -17,6 +17,7 @@ from scipy import ndimage
 
 from segjury.arrays import nonzero_voxels
 from segjury.metrics import READINGS
+from segjury.metrics.laws import blob
 from segjury.metrics.surface import (
     ASSD,
     HD,
@@ -38,7 +39,6 @@ from segjury.metrics.surface import (
     surface_distances,
 )
 from tests.places import GOLDEN
-from tests.scenes import blob
 
 FILES = GOLDEN / "surface"
 EXPECTED = json.loads((FILES / "golden.json").read_text())

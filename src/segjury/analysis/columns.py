@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from segjury.metrics import METRICS
+from segjury.metrics import declared_metric
 from segjury.results.columns import WHOLE
 from segjury.wording import plain, unit
 
@@ -74,7 +74,7 @@ def decimals(metric: str, values: Iterable[float]) -> int:
     Values outside the metric's bounds are of another scale, such as per cent, and so unknown.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    declared = METRICS.get(metric)
+    declared = declared_metric(metric)
     if declared and declared.decimals is not None and largest <= declared.bounds[1]:
         return declared.decimals
     if largest == 0:
@@ -84,17 +84,19 @@ def decimals(metric: str, values: Iterable[float]) -> int:
 
 def metric_title(metric: str, structure: str = WHOLE) -> str:
     """A metric's declared title, or its name made readable, and the structure it is about."""
-    title = METRICS[metric].title if metric in METRICS else metric.replace("_", " ")
+    declared = declared_metric(metric)
+    title = declared.title if declared else metric.replace("_", " ")
     return title if structure == WHOLE else f"{title}, {structure}"
 
 
 def metric_unit(metric: str, given: Iterable[object] = ()) -> str:
     """The unit the table gives, else the declared one."""
     named = [text for text in given if isinstance(text, str) and text]
-    declared = METRICS[metric].unit if metric in METRICS else ""
-    return unit(named[0] if named else declared)
+    declared = declared_metric(metric)
+    return unit(named[0] if named else declared.unit if declared else "")
 
 
 def metric_direction(metric: str) -> str:
     """`higher` or `lower`, whichever is better; empty where nobody said."""
-    return METRICS[metric].direction if metric in METRICS else ""
+    declared = declared_metric(metric)
+    return declared.direction if declared else ""

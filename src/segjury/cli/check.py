@@ -37,6 +37,7 @@ def check(
         bool, typer.Option("--ignore-warnings", help="Exit code 0 if there are warnings alone.")
     ] = False,
     follow_links: options.FollowLinksOption = False,
+    allow_code: options.AllowCodeOption = False,
     jobs: options.JobsOption = None,
 ) -> None:
     """Check the files of a benchmark: one line per problem, exit code 2 if there is any.
@@ -56,6 +57,7 @@ def check(
             images=images,
             methods=options.names(methods),
             follow_links=follow_links,
+            allow_code=allow_code,
             jobs=jobs,
             progress=lambda done, of: progress.update(bar, completed=done, total=of),
         )

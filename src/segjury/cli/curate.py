@@ -33,6 +33,7 @@ def curate(
         Path | None, typer.Option(help="New folder for links to the cases that are kept.")
     ] = None,
     jobs: options.JobsOption = None,
+    allow_code: options.AllowCodeOption = False,
     _print: Annotated[
         bool,
         typer.Option(
@@ -57,6 +58,7 @@ def curate(
             reference=reference,
             out=out,
             link=link,
+            allow_code=allow_code,
             jobs=jobs,
             progress=lambda _case: progress.advance(bar),
         )

@@ -45,6 +45,7 @@ def evaluate(
         Path | None, typer.Option(help="CSV of method, time_s, memory_gb_s; with case or without.")
     ] = None,
     follow_links: options.FollowLinksOption = False,
+    allow_code: options.AllowCodeOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")] = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log events as lines of JSON on standard error.")
@@ -82,6 +83,7 @@ def evaluate(
                 cases=cases,
                 efficiency=efficiency,
                 follow_links=follow_links,
+                allow_code=allow_code,
                 progress=progress,
                 on_note=log.warning,
             )

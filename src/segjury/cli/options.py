@@ -28,6 +28,9 @@ FollowLinksOption = Annotated[
     bool,
     typer.Option("--follow-links", help="Read predictions through links that leave their folder."),
 ]
+AllowCodeOption = Annotated[
+    bool, typer.Option("--allow-code", help="Run the Python code that the protocol names.")
+]
 ScoresArgument = Annotated[
     Path, typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool.")
 ]

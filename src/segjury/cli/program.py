@@ -19,8 +19,9 @@ TERMINATED = 143
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 COMMANDS = (  # each has a file of its name; in the order in which somebody new meets them
-    *("demo", "protocols", "phantom", "check", "curate", "split", "raters", "consensus"),
-    *("evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings", "vessels"),
+    *("demo", "protocols", "metrics", "phantom", "check", "curate", "split", "raters"),
+    *("consensus", "evaluate", "rank", "analyze", "report", "figure", "ensemble", "ratings"),
+    "vessels",
 )
 
 
@@ -50,18 +51,20 @@ class _Family(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the first command in front where none is named."""
-        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+        if not args and self.no_args_is_help:
+            return super().parse_args(ctx, args)
+        if not args or args[0] not in (*self.commands, *ctx.help_option_names):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
 
 
-def family(name: str, about: str) -> typer.Typer:
+def family(name: str, about: str, *, no_args_is_help: bool = True) -> typer.Typer:
     """A family of commands, to which the one that needs no name is added first."""
     group = typer.Typer(
         name=name,
         help=about,
         cls=_Family,
-        no_args_is_help=True,
+        no_args_is_help=no_args_is_help,
         epilog=f"Example: [cyan]segjury {name} COMMAND --help[/] has the options of each.",
     )
     app.add_typer(group)

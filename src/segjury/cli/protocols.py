@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
+from segjury.cli import options
 from segjury.cli.program import app
 
 
 @app.command(epilog="Example: [cyan]segjury protocols curvas-pdacvi-2025 > my.toml[/]")
 def protocols(
     name: Annotated[str | None, typer.Argument(help="Protocol to print.")] = None,
+    allow_code: options.AllowCodeOption = False,
 ) -> None:
     """List the protocols; with a name, print its definition, metrics, readings and sources.
 
@@ -25,7 +27,7 @@ def protocols(
         for known in builtin_names():
             shown.print(f"[bold]{known}[/]  {load_protocol(known).title}", highlight=False)
         return
-    protocol = load_protocol(name)
+    protocol = load_protocol(name, allow_code=allow_code)
     table = plain_table("metric", "better", "unit", "readings", "ranked", "what it is")
     for use in protocol.metrics:
         metric = use.metric

@@ -33,6 +33,7 @@ def raters(
     ] = None,
     seed: options.SeedOption = 0,
     jobs: options.JobsOption = None,
+    allow_code: options.AllowCodeOption = False,
 ) -> None:
     """Analyse the raters: agreement, bias, sensitivity, outliers, and the human ceiling.
 
@@ -53,6 +54,7 @@ def raters(
             cases=cases,
             seed=seed,
             jobs=jobs,
+            allow_code=allow_code,
             progress=lambda _case: progress.advance(bar),
         )
     _print(study)

@@ -78,7 +78,7 @@ class Metric:
     formula: str = ""
     symmetric: bool = False
     flip_invariant: tuple[Reading, ...] = READINGS
-    scales_with: Literal["nothing", "length", "volume"] = "nothing"
+    scales_with: Literal["nothing", "length", "volume", "otherwise"] = "nothing"
     ranked: bool = True
     scope: Scope = "label"
     needs_probability: bool = False

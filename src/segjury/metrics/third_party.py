@@ -138,9 +138,12 @@ def record(metric: Metric) -> dict[str, Any]:
 def recorded(declaration: Mapping[str, Any]) -> Metric:
     """The metric of a record, without its code; ValueError of what is no record."""
     known = {field: declaration[field] for field in RECORDED if field in declaration}
-    low, high = declaration.get("bounds") or (None, None)
-    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
-    metric = TypeAdapter(Metric).validate_python(known | {"bounds": bounds})
+    bounds = declaration.get("bounds")
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise ValueError("bounds must be a list of two numbers")
+    ends = zip(bounds, (-math.inf, math.inf), strict=True)
+    known["bounds"] = [end if limit is None else limit for limit, end in ends]
+    metric = TypeAdapter(Metric).validate_python(known)
     if metric.name in METRICS:
         raise ValueError(f"{metric.name} is a metric of segjury's own")
     DECLARED[metric.name] = metric

@@ -263,6 +263,7 @@ def measure_raters(
     out: str | Path | None = None,
     readings: Sequence[Reading] = READINGS,
     cases: str | Path | None = None,
+    allow_code: bool = False,
     seed: int = 0,
     jobs: int | None = 1,
     progress: Callable[[str], None] = lambda _case: None,
@@ -275,8 +276,9 @@ def measure_raters(
         As for `run`.
     out
         A folder for the tables, `raters.json`, `raters.md` and figures.
-    readings, cases, seed, jobs
-        Readings of the ceiling; a table of the cases; seed of the resamples; processes.
+    readings, cases, allow_code, seed, jobs
+        Readings of the ceiling; a table of the cases; whether Python code that the protocol names
+        may run; seed of the resamples; processes.
     progress
         Called with the name of each case that is done.
 
@@ -295,6 +297,7 @@ def measure_raters(
         reference=reference,
         readings=readings,
         cases=cases,
+        allow_code=allow_code,
         settings=raters.RaterSettings(seed=seed),
         jobs=jobs,
         progress=progress,

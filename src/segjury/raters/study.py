@@ -75,14 +75,16 @@ def measure_raters(
     cases: str | Path | None = None,
     settings: RaterSettings = USUAL,
     jobs: int | None = 1,
+    allow_code: bool = False,
     progress: Callable[[str], None] = lambda _case: None,
 ) -> RaterStudy:
     """Measure the raters of every case of a benchmark, and what they are like over the cases.
 
     `cases` is a table of the cases, if not in the reference folder. `progress` hears of each case
-    that is done. A case that cannot be read is a problem, not the end.
+    that is done. A case that cannot be read is a problem, not the end. A protocol file that names
+    Python code is refused unless `allow_code`.
     """
-    definition = load_protocol(protocol)
+    definition = load_protocol(protocol, allow_code=allow_code)
     folder = Path(reference)
     names = case_names(folder)
     refuse_wrong_folders(definition, folder, names, None, ())

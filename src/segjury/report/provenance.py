@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from segjury.analysis.columns import Column
-from segjury.metrics import METRICS
+from segjury.metrics import declared_metric
 from segjury.results import Run
 from segjury.wording import number, plain, unit
 
@@ -108,7 +108,7 @@ def _definition(column: Column, ranked: bool, low: float, high: float) -> Defini
 
     Of values beyond its bounds, such as per cent, the range is not told.
     """
-    known = METRICS.get(column.metric)
+    known = declared_metric(column.metric)
     if known is not None and known.direction != column.direction:
         known = None
     inside = known is not None and known.bounds[0] <= low and high <= known.bounds[1]

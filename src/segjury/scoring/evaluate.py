@@ -33,6 +33,7 @@ def evaluate(
     cases: str | Path | None = None,
     efficiency: str | Path | None = None,
     follow_links: bool = False,
+    allow_code: bool = False,
 ) -> pd.DataFrame:
     """Score every method on every case and return the long table; see `run` for the options."""
     return run(
@@ -46,6 +47,7 @@ def evaluate(
         cases=cases,
         efficiency=efficiency,
         follow_links=follow_links,
+        allow_code=allow_code,
     ).scores
 
 
@@ -62,6 +64,7 @@ def run(
     cases: str | Path | None = None,
     efficiency: str | Path | None = None,
     follow_links: bool = False,
+    allow_code: bool = False,
     progress: Callable[[Progress], None] = lambda _done: None,
     on_note: Callable[[str], None] = lambda _text: None,
 ) -> Results:
@@ -89,6 +92,8 @@ def run(
         A table of the time and memory that the methods took.
     follow_links
         Read predictions through links that leave their folder.
+    allow_code
+        Run the Python code that a protocol file names; read it first.
     progress, on_note
         Called after each case, and with what is good to know meanwhile.
 
@@ -116,6 +121,7 @@ def run(
             case_file=Path(cases) if cases else None,
             efficiency=Path(efficiency) if efficiency else None,
             follow_links=follow_links,
+            allow_code=allow_code,
             progress=progress,
             on_note=on_note,
         )

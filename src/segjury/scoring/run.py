@@ -68,6 +68,7 @@ def score_benchmark(
     case_file: Path | None = None,
     efficiency: Path | None = None,
     follow_links: bool = False,
+    allow_code: bool = False,
     progress: Callable[[Progress], None] = lambda _done: None,
     on_note: Callable[[str], None] = lambda _text: None,
     text: str = "",
@@ -78,7 +79,7 @@ def score_benchmark(
     is called after each case, `on_note` with what is good to know meanwhile. Without a number of
     `jobs`, cores and memory decide. `text` is that of a protocol which is loaded already.
     """
-    definition = load_protocol(protocol)
+    definition = load_protocol(protocol, allow_code=allow_code)
     unknown = [reading for reading in readings if reading not in READINGS]
     if unknown or isinstance(readings, str):
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError
-from segjury.metrics import METRICS, READINGS, known_metric
+from segjury.metrics import READINGS, declared_metric, known_metric
 from segjury.metrics.metric import Direction
 from segjury.results.columns import WHOLE, group_columns
 from segjury.rounding import rounded
@@ -134,8 +134,9 @@ def selected(
             raise InputError(f"the table has no metric {', '.join(absent)}", f"It has {known}")
         table = table[table["metric"].isin(list(metrics))]
     else:
-        beside = [name for name, metric in METRICS.items() if not metric.ranked]
-        table = table[~table["metric"].isin(beside)]
+        names = [str(name) for name in table["metric"].unique()]
+        unranked = [name for name in names if (m := declared_metric(name)) and not m.ranked]
+        table = table[~table["metric"].isin(unranked)]
     of_case = set(table[table["structure"] == WHOLE]["metric"].unique())
     return table[(table["structure"] == WHOLE) | ~table["metric"].isin(of_case)]
 

@@ -13,7 +13,7 @@ import numpy as np
 from segjury.arrays import Bools, Floats, Ints
 from segjury.errors import InputError
 from segjury.metrics import METRICS
-from segjury.metrics.metric import Failure
+from segjury.metrics.metric import DECLARED, Failure
 from segjury.rounding import rounded
 
 Side = Literal["below", "above"]
@@ -155,7 +155,8 @@ def paper_rules(human_dsc: Floats | None, scores: Mapping[str, Floats]) -> Paper
 
 def _failing_beyond(limit: Failure, scores: Mapping[str, Floats]) -> list[str]:
     """The metrics with scores that declare such a limit."""
-    return [name for name, m in METRICS.items() if m.failure == limit and name in scores]
+    known = METRICS | DECLARED
+    return [name for name, m in known.items() if m.failure == limit and name in scores]
 
 
 def parse_rule(text: str, scores: Mapping[str, Floats]) -> FailureRule:

@@ -97,6 +97,7 @@ def check(
     images: str | Path | None = None,
     methods: Sequence[str] | None = None,
     follow_links: bool = False,
+    allow_code: bool = False,
     jobs: int | None = 1,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Checked:
@@ -104,7 +105,7 @@ def check(
 
     Without a reference, predictions are compared with the images, or with themselves alone.
     """
-    protocol = load_protocol(protocol)
+    protocol = load_protocol(protocol, allow_code=allow_code)
     reference, predictions, images = (
         Path(folder) if folder else None for folder in (reference, predictions, images)
     )

@@ -61,6 +61,7 @@ def curate(
     reference: str | Path,
     out: str | Path | None = None,
     link: str | Path | None = None,
+    allow_code: bool = False,
     jobs: int | None = 1,
     progress: Callable[[str], None] = lambda _case: None,
 ) -> Curation:
@@ -69,7 +70,7 @@ def curate(
     `rules` is a TOML file, the usual ones unless told. What is found is written to the folder
     `out`, if one is given, and links to the cases that are kept to the new folder `link`.
     """
-    protocol, reference = load_protocol(protocol), Path(reference)
+    protocol, reference = load_protocol(protocol, allow_code=allow_code), Path(reference)
     if not isinstance(rules, tuple):
         rules = load_rules(Path(rules) if rules else None, protocol)
     if link is not None:
