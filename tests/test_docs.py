@@ -194,6 +194,7 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> set[str]:
         table = next((p for p in parts if isinstance(p, type) and issubclass(p, BaseModel)), None)
         if name == "metrics":
             found |= {f"metrics.{key}" for use in METRIC_USES.values() for key in use.model_fields}
+            found.add("metrics.python")  # in place of a name
         elif table is None:
             found.add(prefix + name)
         else:

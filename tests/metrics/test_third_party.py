@@ -19,7 +19,6 @@ from segjury.metrics import METRICS, third_party
 from segjury.metrics.metric import DECLARED
 from segjury.protocols import load_protocol, options
 from tests.commands import segjury as run
-from tests.commands import segjury_apart
 from tests.small_benchmarks import CASES, METHODS, write_benchmark
 
 CODE = '''
@@ -113,6 +112,11 @@ def package(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(folder.parent), prepend=":")
     importlib.invalidate_caches()
     yield folder
+    forget()
+
+
+def forget():
+    """As in a new process, in which nobody has loaded the metric."""
     DECLARED.clear()
     options._third_party.cache_clear()
     third_party.installed_metrics.cache_clear()
@@ -156,13 +160,14 @@ def test_from_the_protocol_file_to_the_report(bench, protocol):
     # from here on nothing runs the code: it is gone
     for path in (bench / "packages" / "their_scores").glob("*.py"):
         path.unlink()
-    apart = {"env": {"PATH": "", "PYTHONPATH": ":".join(sys.path)}}
-    done = segjury_apart("rank", bench / "out", "--out", bench / "out", **apart)
+    forget()
+    done = run("rank", bench / "out", "--out", bench / "out")
     assert done.returncode == 0, done.stderr
     board = pd.read_csv(bench / "out" / "leaderboard.csv").set_index("method")
     assert board["rank_tumour_burden"].to_dict() == {"A": 2.0, "B": 1.0}
+    forget()
     page, quick = bench / "report.html", ("--figures", "boxes", "--bootstrap", 100, "--jobs", 1)
-    done = segjury_apart("report", bench / "out", "--out", page, *quick, **apart)
+    done = run("report", bench / "out", "--out", page, *quick)
     assert done.returncode == 0, done.stderr
     text = page.read_text("utf-8")
     assert "Tumour burden error" in text

@@ -22,7 +22,7 @@ from segjury.images.volume import Volume
 from segjury.metrics import thr_dsc
 from segjury.metrics.contact import contact_angles
 from segjury.protocols import protocol_text
-from segjury.scoring.scorers.registry import SCORERS, Scorer
+from segjury.scoring.scorers.measured import SCORERS, Scorer
 from tests import commands
 from tests.benchmark_files import (
     evaluate_words,

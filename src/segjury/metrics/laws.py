@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -149,8 +150,11 @@ def moves() -> Iterator[Callable[[NDArray[Any]], NDArray[Any]]]:
         for flips in itertools.product((False, True), repeat=3):
             if axes == (0, 1, 2) and not any(flips):
                 continue
-            flipped = tuple(i for i, flip in enumerate(flips) if flip)
-            yield lambda a, axes=axes, flipped=flipped: np.flip(a.transpose(axes), flipped)
+            yield partial(_moved, axes=axes, flipped=tuple(np.flatnonzero(flips).tolist()))
+
+
+def _moved(array: NDArray[Any], axes: tuple[int, ...], flipped: tuple[int, ...]) -> NDArray[Any]:
+    return np.flip(array.transpose(axes), flipped)
 
 
 def changes_under_moves(score: Score, seed: int) -> NDArray[np.float64]:

@@ -17,8 +17,7 @@ from segjury.scoring.scorers import (  # noqa: F401  (they register their scorer
     topology,
     volume,
 )
-from segjury.scoring.scorers.measured import Component, Measured
-from segjury.scoring.scorers.registry import SCORERS
+from segjury.scoring.scorers.measured import SCORERS, Component, Measured
 from segjury.scoring.scorers.scores import Score, prepare, score, structures_of, worst_value
 
 __all__ = [

@@ -8,8 +8,7 @@ from segjury.consensus import agreement_region
 from segjury.metrics import agreement
 from segjury.metrics.metric import Options, Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Measured, scorer
 
 
 @scorer(agreement.CONFIDENCE)

@@ -13,8 +13,7 @@ from segjury.consensus import union
 from segjury.metrics import calibration
 from segjury.metrics.metric import Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Component, Measured, scorer
 
 
 @scorer(calibration.ECE)

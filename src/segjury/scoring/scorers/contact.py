@@ -8,8 +8,7 @@ from segjury.metrics.metric import Reading
 from segjury.metrics.overlap import ThresholdOptions
 from segjury.scoring.comparison import Comparison
 from segjury.scoring.scorers.invasion import angle_parts
-from segjury.scoring.scorers.measured import Measured
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Measured, scorer
 
 
 @scorer(contact.CONTACT_ANGLE, prepare=lambda reference: reference.contact_angles)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from segjury.metrics import distances
 from segjury.metrics.metric import Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured, of_masks
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Component, Measured, of_masks, scorer
 
 
 def _distance_scorer(

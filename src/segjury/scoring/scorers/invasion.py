@@ -10,8 +10,7 @@ from segjury.metrics import invasion
 from segjury.metrics.metric import Reading
 from segjury.metrics.overlap import ThresholdOptions
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Component, Measured, scorer
 
 
 # the released code invents a perfect score where there is no such vessel

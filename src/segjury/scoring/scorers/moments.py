@@ -5,8 +5,7 @@ from __future__ import annotations
 from segjury.metrics.metric import Options, Reading
 from segjury.metrics.moments import MAHALANOBIS, mahalanobis_from
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, of_masks
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Measured, of_masks, scorer
 
 
 @scorer(MAHALANOBIS)

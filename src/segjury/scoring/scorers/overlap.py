@@ -10,8 +10,7 @@ from segjury.consensus import soft_mean
 from segjury.metrics import agreement, overlap
 from segjury.metrics.metric import Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, common_voxels
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Measured, common_voxels, scorer
 
 
 @scorer(overlap.DSC)

@@ -10,9 +10,9 @@ from segjury.scoring.scorers.measured import (
     common_voxels,
     measured_masks,
     of_masks,
+    scorer,
     table_scorer,
 )
-from segjury.scoring.scorers.registry import scorer
 
 for _metric, _measure in ratios.RATIOS.items():
     if _metric not in (ratios.DICE, ratios.F_BETA):  # they have their own, below

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from segjury.metrics import surface
 from segjury.metrics.metric import Options, Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Measured, of_masks
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Measured, of_masks, scorer
 
 
 @scorer(surface.NSD)

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from segjury.metrics import topology
 from segjury.metrics.metric import Options, Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured, measured_masks
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Component, Measured, measured_masks, scorer
 
 
 @scorer(topology.CLDICE)

@@ -7,8 +7,7 @@ import math
 from segjury.metrics import volume
 from segjury.metrics.metric import Options, Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured
-from segjury.scoring.scorers.registry import scorer
+from segjury.scoring.scorers.measured import Component, Measured, scorer
 
 
 @scorer(volume.CRPS)
