@@ -246,6 +246,25 @@ def test_a_record_declares_the_metric_without_its_code(protocol):
     assert "their_scores.burden" not in sys.modules
 
 
+def test_a_record_cannot_be_scored_with(bench, protocol):
+    assert run(*words(bench, protocol(), "--allow-code", "--jobs", 1)).returncode == 0
+    forget()
+    done = run("ensemble", bench / "out")
+    assert done.returncode == 2
+    assert "the code of tumour_burden is not loaded. Evaluate with the protocol" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"bounds": 5}, {"bounds": [1, 0]}, {"decimals": 99}, {"name": "dsc"}, {"unit": []}]
+)
+def test_a_damaged_record_declares_nothing(protocol, wrong):
+    definition = load_protocol(protocol(), allow_code=True).model_dump(mode="json")
+    forget()
+    definition["metrics"][1]["declared"] |= wrong
+    assert Rules.of_run({"protocol": {"definition": definition}}) == Rules()
+    assert not DECLARED
+
+
 def test_another_process_gets_the_metric_by_its_name(protocol, package):
     loaded = load_protocol(protocol(BURDEN + "power = 3\n"), allow_code=True)
     packed = pickle.dumps(loaded)

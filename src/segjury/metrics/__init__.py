@@ -57,25 +57,5 @@ def known_metric(name: str) -> Metric | None:
     return declared_metric(name) or METRICS.get(name.lower())
 
 
-__all__ = [
-    "METRICS",
-    "READINGS",
-    "Metric",
-    "Options",
-    "Reading",
-    "declared_metric",
-    "known_metric",
-]
-__all__ += agreement.__all__
-__all__ += calibration.__all__
-__all__ += contact.__all__
-__all__ += distances.__all__
-__all__ += efficiency.__all__
-__all__ += invasion.__all__
-__all__ += moments.__all__
-__all__ += overlap.__all__
-__all__ += partitions.__all__
-__all__ += ratios.__all__
-__all__ += surface.__all__
-__all__ += topology.__all__
-__all__ += volume.__all__
+__all__ = ["METRICS", "READINGS", "Metric", "Options", "Reading", "declared_metric", "known_metric"]
+__all__ += [name for family in FAMILIES for name in family.__all__]

@@ -25,7 +25,7 @@ from segjury.benchmark.folders import (
     refuse_wrong_folders,
 )
 from segjury.errors import InputError
-from segjury.metrics import READINGS, Reading
+from segjury.metrics import METRICS, READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.runtime import provenance
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
@@ -80,6 +80,11 @@ def score_benchmark(
     `jobs`, cores and memory decide. `text` is that of a protocol which is loaded already.
     """
     definition = load_protocol(protocol, allow_code=allow_code)
+    for use in definition.metrics:
+        if not use.place and use.name not in METRICS:  # a run's record, which runs no code
+            raise InputError(
+                f"the code of {use.name} is not loaded", "Evaluate with the protocol file"
+            )
     unknown = [reading for reading in readings if reading not in READINGS]
     if unknown or isinstance(readings, str):
         raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
