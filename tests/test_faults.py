@@ -15,8 +15,8 @@ from contextlib import redirect_stderr, redirect_stdout
 import pandas as pd
 import pytest
 
-from segjury.cli.run_log import Log
-from segjury.cli.terminal import answer
+from segjury.cli.output.run_log import Log
+from segjury.cli.output.terminal import answer
 from segjury.errors import InputError
 from segjury.images import write_volume
 from segjury.images.formats import nifti

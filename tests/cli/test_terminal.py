@@ -2,7 +2,7 @@
 
 import pytest
 
-from segjury.cli.terminal import as_options, warn
+from segjury.cli.output.terminal import as_options, warn
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,9 @@ from segjury.protocols import load_protocol
 from segjury.report.figures.cases.highlights import TellingCase, highlights
 from segjury.report.figures.drawing.style import SEQUENTIAL, method_colours
 from segjury.report.figures.pictures.agreement import agreement_data, slice_outcomes, slice_regions
-from segjury.report.figures.pictures.background import grey
-from segjury.report.figures.pictures.callouts import spread
 from segjury.report.figures.pictures.contact import contact_alt, contact_data
 from segjury.report.figures.pictures.contact_surface import painted_vessel, seen_from
 from segjury.report.figures.pictures.contact_unrolling import RATERS, contacts
-from segjury.report.figures.pictures.images import CaseImages, to_lps
 from segjury.report.figures.pictures.mip import mip_data
 from segjury.report.figures.pictures.mip_projections import (
     AXIAL,
@@ -46,15 +43,28 @@ from segjury.report.figures.pictures.mip_projections import (
     project_labels,
 )
 from segjury.report.figures.pictures.mip_scene import Scene
-from segjury.report.figures.pictures.outcomes import LOOKS, Outcome, compared, fitted, painted
 from segjury.report.figures.pictures.probability_maps import (
     HEAT,
     most_disputed_label,
     probability_data,
 )
+from segjury.report.figures.pictures.shared.background import grey
+from segjury.report.figures.pictures.shared.callouts import spread
+from segjury.report.figures.pictures.shared.images import CaseImages, to_lps
+from segjury.report.figures.pictures.shared.outcomes import (
+    LOOKS,
+    Outcome,
+    compared,
+    fitted,
+    painted,
+)
+from segjury.report.figures.pictures.shared.slicing import Slice, choose_slice, contours, disputed
+from segjury.report.figures.pictures.shared.tiles import (
+    LABEL_COLOURS,
+    PREDICTION_COLOUR,
+    VESSEL_COLOURS,
+)
 from segjury.report.figures.pictures.slices import case_panel, panel_data
-from segjury.report.figures.pictures.slicing import Slice, choose_slice, contours, disputed
-from segjury.report.figures.pictures.tiles import LABEL_COLOURS, PREDICTION_COLOUR, VESSEL_COLOURS
 from segjury.report.figures.saving.png import indexed_png
 from segjury.report.figures.saving.save import figure_bytes
 from segjury.report.pictures import PICTURES, SHOWN, case_images, report_pictures

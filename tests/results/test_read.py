@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from segjury.analysis.ranking import cohorts
-from segjury.cli.terminal import as_options
+from segjury.cli.output.terminal import as_options
 from segjury.errors import InputError
 from segjury.results import Results
 from segjury.results.columns import COLUMNS, DETAIL_COLUMNS, group_columns

@@ -50,8 +50,8 @@ def analyze(
     """
     from segjury.analysis.files import write_analysis
     from segjury.analysis.study import Study
-    from segjury.cli.print_tables import print_analysis
-    from segjury.cli.terminal import log, terminal, warn
+    from segjury.cli.output.print_tables import print_analysis
+    from segjury.cli.output.terminal import log, terminal, warn
 
     study = Study.of(
         options.results(scores, columns, matrix, beside=["details", "cases"]),

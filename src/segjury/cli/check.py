@@ -46,7 +46,7 @@ def check(
     score is not what was hoped for. Without a reference, predictions are checked by themselves.
     """
     from segjury.benchmark import check
-    from segjury.cli.terminal import progress_bar
+    from segjury.cli.output.terminal import progress_bar
 
     with progress_bar() as progress:
         bar = progress.add_task("checking", total=None)
@@ -68,7 +68,7 @@ def check(
 
 def _print(checked: Checked, *, as_json: bool) -> None:
     """The problems on standard output, and a summary on standard error."""
-    from segjury.cli.terminal import answer, log
+    from segjury.cli.output.terminal import answer, log
 
     text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
     answer(text)

@@ -56,7 +56,7 @@ def consensus(
     """
     import pandas as pd
 
-    from segjury.cli.terminal import progress_bar, warn
+    from segjury.cli.output.terminal import progress_bar, warn
     from segjury.consensus import Ties, fuse
     from segjury.consensus.mask_files import read_raters
     from segjury.images import suffix_of
@@ -96,7 +96,7 @@ def _print(raters: Raters, fused: Fusion) -> None:
     """The consensus in a line, and the table of raters."""
     from rich.text import Text
 
-    from segjury.cli.terminal import plain_table, say, terminal
+    from segjury.cli.output.terminal import plain_table, say, terminal
     from segjury.consensus import fuse
 
     rows = fuse.rows(raters, fused)

@@ -48,7 +48,7 @@ def curate(
     """
     from segjury.benchmark import curate
     from segjury.benchmark.folders import case_names
-    from segjury.cli.terminal import log, print_rows, progress_bar, say
+    from segjury.cli.output.terminal import log, print_rows, progress_bar, say
 
     with progress_bar() as progress:
         bar = progress.add_task("curating", total=len(case_names(reference)))

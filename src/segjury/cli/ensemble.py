@@ -38,8 +38,8 @@ def ensemble(
     companions are written again with it; only the ensemble is computed. Of tied labels, the better
     method's wins. Probability maps are averaged.
     """
+    from segjury.cli.output.terminal import progress_bar, warn
     from segjury.cli.rank import rank
-    from segjury.cli.terminal import progress_bar, warn
     from segjury.methods.ensembles import Voting, score_ensemble
 
     voting: Voting = options.choice("method", method, get_args(Voting))

@@ -62,8 +62,8 @@ def evaluate(
     interrupted; 143 terminated.
     """
     from segjury.benchmark.folders import case_names
-    from segjury.cli.run_log import Log
-    from segjury.cli.terminal import answer
+    from segjury.cli.output.run_log import Log
+    from segjury.cli.output.terminal import answer
     from segjury.scoring.evaluate import run
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")

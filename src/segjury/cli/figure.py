@@ -43,7 +43,7 @@ def figure(
     raters: options.RatersOption = None,
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
-    from segjury.cli.terminal import print_kinds, terminal, warn
+    from segjury.cli.output.terminal import print_kinds, terminal, warn
     from segjury.platforms.notebook import NotebookStudy
     from segjury.report.figures.illustration import SUFFIXES
     from segjury.report.publish import known_kinds

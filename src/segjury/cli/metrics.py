@@ -22,7 +22,7 @@ def show(
     """List the metrics, those of installed packages too; with a name, describe one."""
     import warnings
 
-    from segjury.cli.terminal import plain_table, terminal, warn
+    from segjury.cli.output.terminal import plain_table, terminal, warn
     from segjury.metrics import METRICS
     from segjury.metrics.third_party import installed_metrics, load_installed, load_metric
 
@@ -56,7 +56,7 @@ def check(
 
     One line per law; exit code 2 if one is broken.
     """
-    from segjury.cli.terminal import say
+    from segjury.cli.output.terminal import say
     from segjury.metrics.laws import check_laws
     from segjury.metrics.third_party import load_metric
 
@@ -69,7 +69,7 @@ def check(
 
 def _describe(metric: Metric) -> None:
     """Print what a metric declares."""
-    from segjury.cli.terminal import say
+    from segjury.cli.output.terminal import say
 
     low, high = metric.bounds
     about = {

@@ -126,13 +126,13 @@ def ending(error: BaseException) -> tuple[str, int]:
         what = f"{error.strerror or error}: {error.filename or 'no file named'}"
         fix = "Make room, and run the same command to go on" if error.errno in FULL else ""
         return str(InputError(what, fix)), BAD_INPUT
-    from segjury.cli.terminal import as_options
+    from segjury.cli.output.terminal import as_options
 
     return as_options(str(error)), TRY_AGAIN if isinstance(error, PassingError) else BAD_INPUT
 
 
 def fail(error: str) -> None:
     """Say what is wrong, on one line whatever a name is."""
-    from segjury.cli.terminal import log
+    from segjury.cli.output.terminal import log
 
     log(f"error: {' '.join(error.split())}")

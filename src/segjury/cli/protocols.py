@@ -19,7 +19,7 @@ def protocols(
 
     Written to a file, it is a protocol file: a copy to change and use as your own.
     """
-    from segjury.cli.terminal import plain_table, terminal
+    from segjury.cli.output.terminal import plain_table, terminal
     from segjury.protocols import builtin_names, load_protocol, protocol_text
 
     shown = terminal()

@@ -43,8 +43,8 @@ def rank(
     """
     from segjury.analysis.files import write_placings
     from segjury.analysis.study import Study
-    from segjury.cli.print_tables import print_placing
-    from segjury.cli.terminal import log, terminal, warn
+    from segjury.cli.output.print_tables import print_placing
+    from segjury.cli.output.terminal import log, terminal, warn
 
     study = Study.of(
         options.results(scores, columns, matrix, beside=["cases"] if cohort else []),

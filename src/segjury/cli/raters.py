@@ -41,7 +41,7 @@ def raters(
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
     from segjury.benchmark.folders import case_names
-    from segjury.cli.terminal import progress_bar, warn
+    from segjury.cli.output.terminal import progress_bar, warn
     from segjury.platforms.notebook import measure_raters
 
     with progress_bar() as progress:
@@ -71,7 +71,7 @@ def raters(
 
 def _print(study: RaterStudy) -> None:
     """Sentences, then the Dice of every two raters, and with every consensus."""
-    from segjury.cli.terminal import print_matrix, say
+    from segjury.cli.output.terminal import print_matrix, say
     from segjury.raters.sentences import sentences
     from segjury.raters.tables import square
 

@@ -70,7 +70,7 @@ def ratings(
     """
     from dataclasses import replace
 
-    from segjury.cli.terminal import log, say
+    from segjury.cli.output.terminal import log, say
     from segjury.raters.ratings.files import write_ratings
     from segjury.raters.ratings.ratings import analyze_ratings
     from segjury.raters.ratings.table import apply_floor as floored
@@ -121,7 +121,7 @@ def _print(agreement: RatingAgreement) -> None:
     """Sentences, then tables: agreement, raters, methods."""
     from rich.text import Text
 
-    from segjury.cli.terminal import plain_table, say, terminal
+    from segjury.cli.output.terminal import plain_table, say, terminal
     from segjury.raters.ratings.ratings import sentences
 
     level = f"{agreement.icc.level:.0%} interval"

@@ -46,7 +46,7 @@ def report(
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
-    from segjury.cli.terminal import drawing_bar, warn
+    from segjury.cli.output.terminal import drawing_bar, warn
     from segjury.platforms.notebook import NotebookStudy
     from segjury.report.publish import check_report
     from segjury.results.results import BESIDE

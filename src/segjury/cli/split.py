@@ -71,7 +71,7 @@ def split(
         markdown,
         table_one,
     )
-    from segjury.cli.terminal import log, print_rows, say
+    from segjury.cli.output.terminal import log, print_rows, say
     from segjury.runtime.tables import read_table, write_csv
     from segjury.runtime.writing import write_text
 

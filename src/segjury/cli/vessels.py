@@ -32,7 +32,7 @@ def measure(
     Everything is measured along the centreline, in mm: also tortuosity and fractal dimension. The
     tables have one line per mask, per branch, and per voxel of the centreline.
     """
-    from segjury.cli.terminal import log, plain_table, progress_bar, terminal
+    from segjury.cli.output.terminal import log, plain_table, progress_bar, terminal
     from segjury.images import read_mask
     from segjury.metrics.geometry.morphometry import morphometrics_from_voxels, tables
     from segjury.runtime.tables import write_csv
@@ -102,7 +102,7 @@ def label(
     Frangi's filter, thresholds by multi-Otsu and hysteresis, as OMELETTE does. The other gammas'
     are label_gamma_GAMMA.nii.gz; label.json has all parameters, thresholds and counts.
     """
-    from segjury.cli.terminal import log, progress_bar, warn
+    from segjury.cli.output.terminal import log, progress_bar, warn
     from segjury.methods.vessel_labels.frangi import Derivatives
     from segjury.methods.vessel_labels.labels import Choices, Unit, label_image
 
@@ -138,7 +138,7 @@ def label(
 
 
 def _print(labels: list[Label]) -> None:
-    from segjury.cli.terminal import plain_table, terminal
+    from segjury.cli.output.terminal import plain_table, terminal
 
     table = plain_table("mask", "gamma", "scales in mm", "low", "high", "voxels")
     for made in labels:

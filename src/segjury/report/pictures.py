@@ -30,9 +30,9 @@ from segjury.report.figures.cases.highlights import Role, TellingCase
 from segjury.report.figures.illustration import Illustration, Picture
 from segjury.report.figures.pictures.agreement import AGREEMENT
 from segjury.report.figures.pictures.contact import CONTACT
-from segjury.report.figures.pictures.images import CaseImages, Labels
 from segjury.report.figures.pictures.mip import MIP
 from segjury.report.figures.pictures.probability_maps import PROBABILITY_MAPS, most_disputed_label
+from segjury.report.figures.pictures.shared.images import CaseImages, Labels
 from segjury.report.figures.pictures.slices import SLICES
 
 PICTURES: dict[str, Picture] = {

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from segjury.errors import InputError
-from segjury.report.figures.pictures.images import CaseImages
+from segjury.report.figures.pictures.shared.images import CaseImages
 from segjury.report.figures.saving.save import FORMATS, Format, figure_bytes, write_whole
 from segjury.runtime.tables import write_csv
 from segjury.wording import plain, wrapped

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.illustration import Picture, brief
-from segjury.report.figures.pictures.background import ground, show
-from segjury.report.figures.pictures.images import CaseImages, Labels
-from segjury.report.figures.pictures.layout import Mosaic, draw_legend, legend_height
-from segjury.report.figures.pictures.outcomes import (
+from segjury.report.figures.pictures.shared.background import ground, show
+from segjury.report.figures.pictures.shared.images import CaseImages, Labels
+from segjury.report.figures.pictures.shared.layout import Mosaic, draw_legend, legend_height
+from segjury.report.figures.pictures.shared.outcomes import (
     LOOKS,
     Classes,
     Outcome,
@@ -22,8 +22,8 @@ from segjury.report.figures.pictures.outcomes import (
     handles,
     painted,
 )
-from segjury.report.figures.pictures.slicing import Slice, choose_slice, disputed
-from segjury.report.figures.pictures.tiles import (
+from segjury.report.figures.pictures.shared.slicing import Slice, choose_slice, disputed
+from segjury.report.figures.pictures.shared.tiles import (
     head_tile,
     name_labels,
     name_tile,

@@ -23,8 +23,8 @@ from segjury.report.figures.pictures.contact_strips import (
     say_millimetres,
 )
 from segjury.report.figures.pictures.contact_unrolling import RATERS, VesselContact, contacts
-from segjury.report.figures.pictures.images import CaseImages
-from segjury.report.figures.pictures.layout import Spot, title_picture
+from segjury.report.figures.pictures.shared.images import CaseImages
+from segjury.report.figures.pictures.shared.layout import Spot, title_picture
 from segjury.wording import plain, wrapped
 
 _NAME_WIDTH = 22

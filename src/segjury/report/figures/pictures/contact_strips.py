@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from segjury.report.figures.drawing.style import MUTED, NOTHING, PAGE_WIDTH_IN, RULE, SEQUENTIAL
-from segjury.report.figures.pictures.background import show
 from segjury.report.figures.pictures.contact_surface import painted_vessel, seen_from, view_mm
 from segjury.report.figures.pictures.contact_unrolling import RATERS, VesselContact
-from segjury.report.figures.pictures.images import CaseImages
-from segjury.report.figures.pictures.layout import TITLE_IN, Spot
-from segjury.report.figures.pictures.slicing import Pair
+from segjury.report.figures.pictures.shared.background import show
+from segjury.report.figures.pictures.shared.images import CaseImages
+from segjury.report.figures.pictures.shared.layout import TITLE_IN, Spot
+from segjury.report.figures.pictures.shared.slicing import Pair
 from segjury.wording import wrapped
 
 NAMES_IN = 1.3

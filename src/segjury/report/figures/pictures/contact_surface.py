@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Floats
 from segjury.report.figures.pictures.contact_unrolling import VesselContact
-from segjury.report.figures.pictures.images import CaseImages, axes_to_lps, to_lps
-from segjury.report.figures.pictures.slicing import Pair
+from segjury.report.figures.pictures.shared.images import CaseImages, axes_to_lps, to_lps
+from segjury.report.figures.pictures.shared.slicing import Pair
 
 _DARKEST = 0.5  # shade of a surface that is seen from its side
 

@@ -22,7 +22,7 @@ from segjury.metrics.contact import (
 )
 from segjury.metrics.geometry.rays import rays_across, unit_vectors
 from segjury.metrics.invasion import REACH, pack_bits, pack_levels
-from segjury.report.figures.pictures.images import CaseImages
+from segjury.report.figures.pictures.shared.images import CaseImages
 
 RATERS = ""  # no method has no name
 AROUND_MM = 8.0  # of vessel shown before and behind a contact

@@ -11,16 +11,6 @@ from matplotlib.patches import Rectangle
 
 from segjury.report.figures.drawing.style import MUTED, PAGE_WIDTH_IN, styled
 from segjury.report.figures.illustration import Picture, brief
-from segjury.report.figures.pictures.background import show
-from segjury.report.figures.pictures.callouts import Callout, anchor, write_callouts
-from segjury.report.figures.pictures.images import CaseImages
-from segjury.report.figures.pictures.layout import (
-    GAP_IN,
-    Spot,
-    draw_legend,
-    legend_height,
-    title_picture,
-)
 from segjury.report.figures.pictures.mip_layout import (
     ENLARGED,
     LINE_IN,
@@ -35,7 +25,17 @@ from segjury.report.figures.pictures.mip_layout import (
 )
 from segjury.report.figures.pictures.mip_projections import CLOSER
 from segjury.report.figures.pictures.mip_scene import Scene
-from segjury.report.figures.pictures.outcomes import (
+from segjury.report.figures.pictures.shared.background import show
+from segjury.report.figures.pictures.shared.callouts import Callout, anchor, write_callouts
+from segjury.report.figures.pictures.shared.images import CaseImages
+from segjury.report.figures.pictures.shared.layout import (
+    GAP_IN,
+    Spot,
+    draw_legend,
+    legend_height,
+    title_picture,
+)
+from segjury.report.figures.pictures.shared.outcomes import (
     LOOKS,
     OF_A_REFERENCE,
     Classes,
@@ -43,7 +43,7 @@ from segjury.report.figures.pictures.outcomes import (
     handles,
     painted,
 )
-from segjury.report.figures.pictures.tiles import (
+from segjury.report.figures.pictures.shared.tiles import (
     head_tile,
     label_colour,
     name_tile,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from segjury.report.figures.drawing.style import PAGE_WIDTH_IN
-from segjury.report.figures.pictures.layout import GAP_IN, TITLE_IN, Spot, name_height
 from segjury.report.figures.pictures.mip_scene import Scene
+from segjury.report.figures.pictures.shared.layout import GAP_IN, TITLE_IN, Spot, name_height
 
 MAIN, ENLARGED = "main", "enlarged"  # names of views
 REFERENCE, REFERENCE_ENLARGED = "reference", "reference enlarged"

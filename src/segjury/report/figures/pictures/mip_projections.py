@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Box, Floats, Triple, coordinates, nonzero_voxels
-from segjury.report.figures.pictures.images import CaseImages, Labels
-from segjury.report.figures.pictures.outcomes import Classes, Outcome
-from segjury.report.figures.pictures.slicing import Pair
+from segjury.report.figures.pictures.shared.images import CaseImages, Labels
+from segjury.report.figures.pictures.shared.outcomes import Classes, Outcome
+from segjury.report.figures.pictures.shared.slicing import Pair
 
 Window = tuple[slice, slice]
 CLOSER = 3  # times a zoomed part is enlarged

@@ -9,8 +9,6 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
-from segjury.report.figures.pictures.background import HEAT, grey
-from segjury.report.figures.pictures.images import BRIGHTEST_PERCENT, CaseImages, Labels
 from segjury.report.figures.pictures.mip_projections import (
     PLANES,
     Plane,
@@ -21,9 +19,16 @@ from segjury.report.figures.pictures.mip_projections import (
     project_labels,
     reference_part,
 )
-from segjury.report.figures.pictures.outcomes import Classes, Outcome, compared, outcome_counts
-from segjury.report.figures.pictures.slicing import Pair
-from segjury.report.figures.pictures.tiles import label_colour
+from segjury.report.figures.pictures.shared.background import HEAT, grey
+from segjury.report.figures.pictures.shared.images import BRIGHTEST_PERCENT, CaseImages, Labels
+from segjury.report.figures.pictures.shared.outcomes import (
+    Classes,
+    Outcome,
+    compared,
+    outcome_counts,
+)
+from segjury.report.figures.pictures.shared.slicing import Pair
+from segjury.report.figures.pictures.shared.tiles import label_colour
 
 _FAR_SHADE = 0.45  # of the colour of what lies farthest from the eye
 _SHADES = 6  # steps towards it

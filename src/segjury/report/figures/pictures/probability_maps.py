@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from segjury.report.figures.drawing.style import MUTED, styled
 from segjury.report.figures.illustration import Picture, brief
-from segjury.report.figures.pictures.background import HEAT, ground, show
-from segjury.report.figures.pictures.images import CaseImages
-from segjury.report.figures.pictures.layout import Mosaic, Spot
-from segjury.report.figures.pictures.slicing import Slice, choose_slice, disputed
-from segjury.report.figures.pictures.tiles import (
+from segjury.report.figures.pictures.shared.background import HEAT, ground, show
+from segjury.report.figures.pictures.shared.images import CaseImages
+from segjury.report.figures.pictures.shared.layout import Mosaic, Spot
+from segjury.report.figures.pictures.shared.slicing import Slice, choose_slice, disputed
+from segjury.report.figures.pictures.shared.tiles import (
     head_tile,
     name_tile,
     outline,

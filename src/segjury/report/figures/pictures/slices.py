@@ -11,11 +11,11 @@ from matplotlib.lines import Line2D
 
 from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.illustration import Picture, brief, joined
-from segjury.report.figures.pictures.background import BACKGROUND, ground, show, tinted
-from segjury.report.figures.pictures.images import CaseImages
-from segjury.report.figures.pictures.layout import GAP_IN, Mosaic, draw_legend, legend_height
-from segjury.report.figures.pictures.slicing import Slice, choose_slice
-from segjury.report.figures.pictures.tiles import (
+from segjury.report.figures.pictures.shared.background import BACKGROUND, ground, show, tinted
+from segjury.report.figures.pictures.shared.images import CaseImages
+from segjury.report.figures.pictures.shared.layout import GAP_IN, Mosaic, draw_legend, legend_height
+from segjury.report.figures.pictures.shared.slicing import Slice, choose_slice
+from segjury.report.figures.pictures.shared.tiles import (
     PREDICTION_COLOUR,
     QUIET_COLOUR,
     head_tile,

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from segjury.report.figures.drawing.marks import draw_mark
 from segjury.report.figures.drawing.style import INK
-from segjury.report.figures.pictures.callouts import RIM, Callout, anchor, write_callouts
-from segjury.report.figures.pictures.images import CaseImages, Labels
-from segjury.report.figures.pictures.layout import NAME_WIDTH
-from segjury.report.figures.pictures.slicing import Pair, Slice, contours
+from segjury.report.figures.pictures.shared.callouts import RIM, Callout, anchor, write_callouts
+from segjury.report.figures.pictures.shared.images import CaseImages, Labels
+from segjury.report.figures.pictures.shared.layout import NAME_WIDTH
+from segjury.report.figures.pictures.shared.slicing import Pair, Slice, contours
 from segjury.wording import plain, wrapped
 
 QUIET_COLOUR = "#b8bcc4"

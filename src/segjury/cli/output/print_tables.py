@@ -13,7 +13,7 @@ from segjury.analysis.sentences import summary
 from segjury.analysis.stability import Stability
 from segjury.analysis.tables import ALL, parts
 from segjury.analysis.tests import Pair
-from segjury.cli.terminal import plain_table, say, terminal
+from segjury.cli.output.terminal import plain_table, say, terminal
 from segjury.wording import plural
 
 

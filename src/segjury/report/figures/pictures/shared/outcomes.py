@@ -14,8 +14,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from segjury.arrays import Bools
-from segjury.report.figures.pictures.images import Labels
-from segjury.report.figures.pictures.slicing import Pair
+from segjury.report.figures.pictures.shared.images import Labels
+from segjury.report.figures.pictures.shared.slicing import Pair
 from segjury.report.figures.saving.save import PNG_DPI
 
 Classes = NDArray[np.uint8]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from segjury.cli.terminal import log, one_line, progress_bar, terminal, warn
+from segjury.cli.output.terminal import log, one_line, progress_bar, terminal, warn
 from segjury.scoring.run import Progress
 
 How = Literal["shown", "quiet", "json"]

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
-from segjury.report.figures.pictures.images import CaseImages
-from segjury.report.figures.pictures.slicing import Pair, Slice
+from segjury.report.figures.pictures.shared.images import CaseImages
+from segjury.report.figures.pictures.shared.slicing import Pair, Slice
 
 HEAT = colormaps["viridis"].resampled(40)  # even in lightness, for all kinds of vision
 BACKGROUND = "#3a3d42"  # of cases without an image

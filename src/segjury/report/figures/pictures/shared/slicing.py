@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skimage.measure import find_contours
 
 from segjury.arrays import Bools, Floats
-from segjury.report.figures.pictures.images import CaseImages, Labels
+from segjury.report.figures.pictures.shared.images import CaseImages, Labels
 
 MARGIN_MM = 22.0
 LEAST_SIDE_MM = 80.0

@@ -1,0 +1,1 @@
+"""What pictures of a case share: its images, slices, tiles and their layout."""
