@@ -18,6 +18,7 @@ from segjury.errors import InputError
 from segjury.metrics import METRICS, third_party
 from segjury.metrics.metric import DECLARED
 from segjury.protocols import load_protocol, options
+from segjury.results import Run
 from tests.commands import segjury as run
 from tests.small_benchmarks import CASES, METHODS, write_benchmark
 
@@ -237,7 +238,7 @@ def test_kept_results_follow_the_code_and_the_run_records_it(bench, protocol, pa
 def test_a_record_declares_the_metric_without_its_code(protocol):
     definition = load_protocol(protocol(), allow_code=True).model_dump(mode="json")
     DECLARED.clear()
-    recorded = json.loads(json.dumps({"protocol": {"definition": definition}}))
+    recorded = Run.model_validate_json(json.dumps({"protocol": {"definition": definition}}))
     del sys.modules["their_scores.burden"]
     rules = Rules.of_run(recorded)
     assert rules.by_reading["corrected"] == ("dsc", "tumour_burden")
@@ -261,8 +262,16 @@ def test_a_damaged_record_declares_nothing(protocol, wrong):
     definition = load_protocol(protocol(), allow_code=True).model_dump(mode="json")
     forget()
     definition["metrics"][1]["declared"] |= wrong
-    assert Rules.of_run({"protocol": {"definition": definition}}) == Rules()
+    assert Rules.of_run(Run.model_validate({"protocol": {"definition": definition}})) == Rules()
     assert not DECLARED
+
+
+def test_a_record_that_names_code_alone_runs_none(protocol):
+    definition = load_protocol(protocol(), allow_code=True).model_dump(mode="json")
+    forget()
+    del definition["metrics"][1]["declared"]
+    assert Rules.of_run(Run.model_validate({"protocol": {"definition": definition}})) == Rules()
+    assert "their_scores" not in sys.modules
 
 
 def test_another_process_gets_the_metric_by_its_name(protocol, package):

@@ -48,7 +48,7 @@ class RunProtocol(_Record):
         """The protocol itself; None where the record does not hold a whole one."""
         try:
             return Protocol.model_validate(self.definition)
-        except ValidationError:
+        except (ValidationError, InputError):  # such as code that is named and must not run
             return None
 
 
