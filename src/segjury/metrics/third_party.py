@@ -122,10 +122,9 @@ def source_hash(metric: Metric, place: str) -> str:
 
 def _sources(module: ModuleType) -> list[tuple[str, bytes]]:
     folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-    files = [(path.relative_to(folder).as_posix(), path) for folder in folders
-             for path in folder.rglob("*.py")]  # fmt: skip
-    if not folders and module.__file__:
-        files = [("", Path(module.__file__))]
+    files = [(str(path.relative_to(top)), path) for top in folders for path in top.rglob("*.py")]
+    if not folders and getattr(module, "__file__", None):  # what is built in has none
+        files = [("", Path(str(module.__file__)))]
     return sorted((name, path.read_bytes()) for name, path in files)
 
 
