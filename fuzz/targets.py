@@ -268,7 +268,6 @@ TARGETS = {
         "s.csv",
         (
             read_scores,
-            read_details,
             lambda path: read_scores(path, matrix="dsc"),
             lambda path: read_efficiency(path, ["A", "B"], ["1", "2"]),
             read_ratings,
@@ -282,6 +281,7 @@ TARGETS = {
             lambda path: case_table(PROTOCOL, path.parent, ["1", "2"], path),
             _as("cases.csv", read_cases),
             _as("calibration.csv", read_calibration),
+            _as("details.csv", read_details),
         ),
         CASES,
     ),

@@ -604,7 +604,7 @@ def test_folders_of_the_wrong_level_are_refused(clean):
         checked(folder, reference=folder)
     with pytest.raises(InputError, match=r"has no method Z\. It has A, B"):
         checked(folder, methods=["A", "Z"])
-    with pytest.raises(InputError, match="--images takes the place of a reference"):
+    with pytest.raises(InputError, match="`images` takes the place of a reference"):
         checked(folder, images=folder)
     with pytest.raises(InputError, match="nothing to check"):
         check(load_protocol(PDACVI))
