@@ -11,10 +11,6 @@ from typing import Any
 
 import numpy as np
 from isal import igzip
-from nibabel.nifti1 import Nifti1Header
-from nibabel.nifti2 import Nifti2Header
-from nibabel.spatialimages import HeaderDataError
-from nibabel.wrapstruct import WrapStructError
 
 from segjury.arrays import Shape, flat
 from segjury.errors import InputError
@@ -90,6 +86,11 @@ def _header_size(start: bytes) -> int:
 
 
 def _header(stream: Any) -> Any:
+    from nibabel.nifti1 import Nifti1Header  # here, as most commands read no image
+    from nibabel.nifti2 import Nifti2Header
+    from nibabel.spatialimages import HeaderDataError
+    from nibabel.wrapstruct import WrapStructError
+
     start = read_exactly(stream, 4)
     start += read_exactly(stream, _header_size(start) - 4)
     kind: Any = Nifti1Header if len(start) == NIFTI_1 else Nifti2Header
@@ -184,6 +185,8 @@ def write(path: Path, volume: Volume) -> None:
 
 
 def _header_for(grid: Grid, dtype: np.dtype[Any]) -> Any:
+    from nibabel.nifti1 import Nifti1Header
+
     affine = np.eye(4)
     affine[:3, :3] = np.array(grid.direction) * grid.spacing_mm
     affine[:3, 3] = grid.origin_mm
