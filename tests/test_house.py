@@ -28,7 +28,7 @@ def test_every_module_stands_in_a_room():
     assert {path.stem for path in HOUSE.glob("*.py")} - {"__init__", "__main__"} == LOOSE
 
 
-@pytest.mark.parametrize("room", sorted(HOUSE.rglob("__init__.py"))[1:], ids=str)
+@pytest.mark.parametrize("room", sorted(HOUSE.rglob("__init__.py"))[1:], ids=lambda path: path.parent.name)
 def test_a_large_room_has_rooms_of_its_own(room):
     assert len(list(room.parent.glob("*.py"))) <= LARGEST or folders(room.parent)
 
