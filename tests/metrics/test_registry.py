@@ -39,7 +39,9 @@ def test_every_metric_says_how_it_is_computed(metric):
     assert metric.needs
 
 
-@pytest.mark.parametrize("name", sorted(METRICS.keys() - {"time_s", "memory_gb_s", "contact_angle"}))
+@pytest.mark.parametrize(
+    "name", sorted(METRICS.keys() - {"time_s", "memory_gb_s", "contact_angle"})
+)
 def test_options_of_the_protocol_are_arguments_of_the_function_or_the_scorers_own(name):
     arguments = inspect.signature(getattr(metrics, name)).parameters
     of_the_scorer = {"against", "epsilon", "released_tolerance_voxels", "unit"}

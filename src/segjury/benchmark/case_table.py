@@ -7,6 +7,7 @@ from pathlib import Path
 
 from segjury.errors import InputError
 from segjury.protocols import Protocol
+from segjury.runtime.csv_text import read_rows
 
 
 def case_table(
@@ -19,7 +20,7 @@ def case_table(
     path = file or reference / protocol.cases.file
     if file is None and not path.is_file():
         return {}
-    rows = case_rows(path)
+    rows = read_rows(path)
     for column in ("case", *protocol.cases.columns):
         if not rows or column not in rows[0]:
             raise InputError(f"{path.name} has no column {column}", "Name the columns in line 1")
@@ -38,12 +39,3 @@ def case_table(
         what = f"{path.name} has no case {', '.join(absent[:5])}"
         raise InputError(what, "Add a line for each", kind="case-not-in-table")
     return {case: table[case] for case in cases}
-
-
-def case_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of cases; cells at the end of a row may be left out."""
-    from segjury.runtime.tables import read_table
-
-    table = read_table(path, fill_rows=True)
-    named = {str(name): table[name].str.strip() for name in table.columns if name}
-    return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]

@@ -1,4 +1,4 @@
-"""The demonstration: a whole benchmark in one command."""
+"""`segjury demo`: a whole synthetic benchmark in one command."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import typer
 
 from segjury.cli import options
 from segjury.cli.program import app
+
+PROTOCOL = "curvas-pdacvi-2025"
 
 
 @app.command(
@@ -21,24 +23,43 @@ def demo(
     jobs: options.JobsOption = None,
 ) -> None:
     """Make a small synthetic PDACVI benchmark, score six methods, rank, analyze and report."""
-    from segjury.cli.analyze import analyze
-    from segjury.cli.evaluate import evaluate
-    from segjury.cli.phantom import phantom
-    from segjury.cli.rank import rank
-    from segjury.cli.report import report
+    from segjury.analysis.files import write_analysis, write_placings
+    from segjury.benchmark.phantoms import write_phantom
+    from segjury.cli.output.print_tables import print_analysis, print_placing
+    from segjury.cli.output.run_log import Log
+    from segjury.cli.output.terminal import drawing_bar, progress_bar, warn
+    from segjury.platforms.notebook import read, run
+    from segjury.runtime import default_jobs
 
-    phantom("curvas-pdacvi-2025", out, cases=cases, methods=6, seed=seed, shape="", force=True)
-    evaluate(
-        "curvas-pdacvi-2025",
-        reference=out / "reference",
-        predictions=out / "predictions",
-        out=out,
-        reading="all",
-        methods="",
-        jobs=jobs,
-        cases=None,
-        efficiency=None,
-    )
-    analyze(out / "scores.csv", out=out)
-    rank(out / "scores.csv", out=out)
-    report(out / "scores.csv", out=out / "report.html", jobs=jobs)
+    with progress_bar() as progress:
+        bar = progress.add_task("making cases", total=cases)
+        write_phantom(
+            PROTOCOL,
+            out,
+            cases=cases,
+            methods=6,
+            seed=seed,
+            force=True,
+            progress=lambda _case: progress.advance(bar),
+        )
+    with Log("shown").cases(cases) as scored:
+        run(
+            PROTOCOL,
+            reference=out / "reference",
+            predictions=out / "predictions",
+            out=out,
+            jobs=jobs,
+            progress=scored,
+        )
+    study = read(out).analyze()
+    write_analysis(study.analysis, out)
+    print_analysis(study.analysis, None)
+    boards = study.leaderboards()
+    write_placings(boards, out)
+    for board in boards:
+        print_placing(board, None)
+    with drawing_bar() as drawn:
+        report = study.report(out / "report.html", jobs=jobs or default_jobs(8), progress=drawn)
+    for problem in report.problems:
+        warn(problem)
+    print(f"report: {report.path}")

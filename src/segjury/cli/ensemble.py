@@ -38,9 +38,10 @@ def ensemble(
     companions are written again with it; only the ensemble is computed. Of tied labels, the better
     method's wins. Probability maps are averaged.
     """
+    from segjury.cli.output.print_tables import print_placing
     from segjury.cli.output.terminal import progress_bar, warn
-    from segjury.cli.rank import rank
     from segjury.methods.ensembles import Voting, score_ensemble
+    from segjury.platforms.notebook import read
 
     voting: Voting = options.choice("method", method, get_args(Voting))
     with progress_bar() as progress:
@@ -59,4 +60,4 @@ def ensemble(
     for note in notes:
         warn(note)
     print(f"{made.name}: {voting} of {', '.join(made.methods)}")
-    rank(scores, bootstrap=0)
+    print_placing(read(scores).leaderboard(samples=0), None)

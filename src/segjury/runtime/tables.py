@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
-import io
 import math
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,11 @@ import pyarrow.parquet  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from segjury.errors import InputError, MissingInputError
+from segjury.runtime.csv_text import check_width, header, read_text
 from segjury.runtime.writing import whole_file
 
-MOST_COLUMNS = 10_000
 LONGEST_ROW_BYTES = 1 << 24
 NO_VALUE = ("", "nan", "na", "none", "null")
-_SEPARATORS = ",;\t|"
 _END = "\x03"  # the control character for the end of a text
 
 
@@ -39,14 +36,11 @@ def quoting(table: pd.DataFrame) -> Any:
     return csv.QUOTE_NONNUMERIC if loose else csv.QUOTE_MINIMAL
 
 
-def read_table(path: Path, *, fill_rows: bool = False) -> pd.DataFrame:
-    """Any table, CSV or parquet, with its cells as text; see `numbers`.
-
-    Rows of a CSV that end early are refused, or filled with empty cells.
-    """
+def read_table(path: Path) -> pd.DataFrame:
+    """Any table, CSV or parquet, with its cells as text; see `numbers`."""
     if not path.is_file():
         raise MissingInputError(f"there is no table {path}", "Give a CSV")
-    table = read_cells(path, fill_rows=fill_rows)
+    table = read_cells(path)
     table.columns = pd.Index([str(name).strip() for name in table.columns])
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
@@ -68,7 +62,7 @@ def _number(cell: str) -> float:
         return math.nan if cell.strip().lower() in NO_VALUE else math.inf
 
 
-def read_cells(path: Path, *, fill_rows: bool = False) -> pd.DataFrame:
+def read_cells(path: Path) -> pd.DataFrame:
     """A table with its cells as text (a method may be called NA, a case 007); see `numbers`.
 
     Only fractions in a parquet file stay numbers.
@@ -76,15 +70,17 @@ def read_cells(path: Path, *, fill_rows: bool = False) -> pd.DataFrame:
     try:
         if path.suffix.lower() == ".parquet":
             return _read_parquet(path)
-        return _read_csv(path.read_bytes(), path.name, fill_rows=fill_rows)
-    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+        text = read_text(path)
+        names, separator = header(text, path.name)
+        return _cells(text, separator, len(names), path.name).set_axis(names, axis="columns")
+    except (OSError, ValueError, pa.ArrowException) as error:
         reason = (str(error).splitlines() or [""])[0][:200]
         raise InputError(f"{path.name} cannot be read ({reason})", "Give a CSV") from None
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     file = pa.parquet.ParquetFile(path)  # read_table would make columns of folders called x=y
-    _check_width(file.metadata.num_columns, path.name)
+    check_width(file.metadata.num_columns, path.name)
     table = file.read()
     columns = [
         column
@@ -95,59 +91,6 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     places = [str(place) for place in range(len(columns))]  # two columns may have one name
     frame: pd.DataFrame = pa.table(columns, places).to_pandas()
     return frame.set_axis(table.column_names, axis="columns")
-
-
-def _read_csv(data: bytes, file: str, *, fill_rows: bool) -> pd.DataFrame:
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError(f"{file} is UTF-16 text", "Save it as CSV in UTF-8")
-    if b"\0" in data:
-        line = data[: data.index(b"\0")].count(b"\n") + 1
-        raise InputError(f"{file} is not text (line {line} has a NUL)", "Save it as CSV in UTF-8")
-    data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
-    _check_utf8(data, file)  # first: arrow prints a traceback of its own where a bad row is not
-    names, separator = _header(data, file)
-    if fill_rows:
-        data = _filled(data, separator, len(names))
-    return _cells(data, separator, len(names), file).set_axis(names, axis="columns")
-
-
-def _header(data: bytes, file: str) -> tuple[list[str], str]:
-    """The names of the columns, and what stands between them."""
-    best: list[str] = []
-    separator = ","
-    for candidate in _SEPARATORS:
-        lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
-        try:
-            names = next(csv.reader(lines, delimiter=candidate), [])
-        except csv.Error as error:
-            raise InputError(
-                f"the header of {file} cannot be read ({error})", "Give a CSV"
-            ) from None
-        if len(names) > len(best):
-            best, separator = names, candidate
-        if len(best) > 1:
-            break
-    if not best:
-        raise InputError(f"{file} cannot be read (it is empty)", "Give a CSV")
-    _check_width(len(best), file)
-    return best, separator
-
-
-def _filled(data: bytes, separator: str, width: int) -> bytes:
-    """The text of a CSV whose short rows have been given empty cells."""
-    filled = io.StringIO()
-    rows = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
-    writer = csv.writer(filled, delimiter=separator, lineterminator="\n")
-    writer.writerows([*row, *[""] * (width - len(row))] for row in rows if row)
-    return filled.getvalue().encode()
-
-
-def _check_width(columns: int, file: str) -> None:
-    if columns > MOST_COLUMNS:
-        raise InputError(
-            f"{file} has {columns:,} columns, more than {MOST_COLUMNS:,}",
-            "Give a long table: method, case, metric, value",
-        )
 
 
 def _cells(data: bytes, separator: str, width: int, file: str) -> pd.DataFrame:
@@ -199,14 +142,3 @@ def _wrong_row(row: Any, separator: str, width: int, file: str) -> InputError:
 
 def _open_quote(file: str) -> InputError:
     return InputError(f"{file} ends inside a quoted cell", "Close the quote, or remove it")
-
-
-def _check_utf8(data: bytes, file: str) -> None:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{file} is not UTF-8 text (line {line} has the byte 0x{data[error.start]:02x})",
-            "Save it as CSV in UTF-8",
-        ) from None

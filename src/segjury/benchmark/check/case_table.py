@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from segjury.benchmark.case_table import case_rows, case_table
+from segjury.benchmark.case_table import case_table
 from segjury.benchmark.check.problem import MOST_NAMED, Problem, failed, warning
 from segjury.errors import InputError
 from segjury.protocols import Protocol
+from segjury.runtime.csv_text import read_rows
 from segjury.wording import listed
 
 
@@ -24,7 +25,7 @@ def check_case_table(protocol: Protocol, reference: Path, cases: Sequence[str]) 
         needed = f"{name} is missing, which has the columns {', '.join(columns)}"
         return [warning("missing-case-table", needed, file=name)] if columns else []
     problems = []
-    unknown = [row["case"] for row in case_rows(path) if row["case"] not in table]
+    unknown = [row["case"] for row in read_rows(path) if row["case"] not in table]
     if unknown:
         message = f"{name} has {listed(unknown, most=MOST_NAMED)}, no case of the reference"
         problems.append(warning("unknown-case-in-table", message, file=name))
