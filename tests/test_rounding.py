@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from segjury.rounding import rounded, rounded_differences, rounded_pairs
@@ -105,7 +105,8 @@ def test_a_difference_below_the_twelfth_digit_of_the_largest_score_is_none():
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.lists(anything | st.just(0.0), min_size=3, max_size=3), min_size=3, max_size=3))
-def test_pairs_are_settled_as_one_by_one(columns):
+@example([[2.2250738585072014e-308, 0.0, 0.0], [5e-324, 0.0, 0.0], [0.0, 0.0, 0.0]])
+def test_pairs_are_rounded_as_one_by_one(columns):
     columns = np.array(columns)
     first, second = np.triu_indices(3, 1)
     expected = rounded_differences(columns[first], columns[second])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Floats, Ints
 
-NO_DIGITS = -300  # of 0: any other score has more
+NO_DIGITS = -400  # of 0: any other number has more, however small
 POWERS = np.append(10.0 ** np.arange(309.0), np.inf)
 
 SIGNIFICANT_DIGITS = 12
@@ -35,7 +35,7 @@ def rounded_differences(first: Floats, second: Floats) -> Floats:
 
 
 def rounded_pairs(columns: Floats, first: Ints, second: Ints) -> Floats:
-    """The settled differences `columns[first] - columns[second]`; columns are (methods, cases).
+    """The rounded differences `columns[first] - columns[second]`; columns are (methods, cases).
 
     As `rounded_differences`, but the digits of each score are counted once and not once per pair.
     """
