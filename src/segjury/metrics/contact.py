@@ -39,7 +39,7 @@ CONTACT_ANGLE = Metric(
     formula="∫ |F - G|, F and G the distributions of the angles",
     needs_raters=True,
     summary="Wasserstein distance between the raters' and the predicted anatomical contact "
-    "angles around the vessel's own cross-section; beside the ranking.",
+    "angles around the vessel's own cross-section; not ranked.",
     direction="lower",
     bounds=(0.0, 360.0),
     unit="degree",

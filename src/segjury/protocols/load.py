@@ -8,9 +8,11 @@ from pathlib import Path
 from segjury.errors import InputError
 from segjury.protocols.options import METRIC_USES
 from segjury.protocols.protocol import Protocol
-from segjury.protocols.toml_file import Form, toml_text
+from segjury.protocols.toml_file import Schema, toml_text
 
-FORM = Form(Protocol, METRIC_USES, "name", "metric", "See `segjury protocols NAME` for the form")
+SCHEMA = Schema(
+    Protocol, METRIC_USES, "name", "metric", "See `segjury protocols NAME` for the form"
+)
 
 
 def builtin_names() -> list[str]:
@@ -44,4 +46,4 @@ def load_protocol(name_or_path: str | Path | Protocol, *, allow_code: bool = Fal
     if isinstance(name_or_path, Protocol):
         return name_or_path
     name = Path(name_or_path).name
-    return FORM.read(protocol_text(name_or_path), name, allow_code=allow_code)
+    return SCHEMA.read(protocol_text(name_or_path), name, allow_code=allow_code)

@@ -1,4 +1,4 @@
-"""The form of a protocol file; each field says what it is for."""
+"""The schema of a protocol file; each field says what it is for."""
 
 from __future__ import annotations
 

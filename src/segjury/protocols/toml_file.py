@@ -1,4 +1,4 @@
-"""Read a TOML file of a known form, and explain what is wrong with it by line and meaning."""
+"""Read a TOML file of a known schema, and explain what is wrong with it by line and meaning."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def toml_text(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Form(Generic[Model]):
-    """The form of a file, one of whose lists has entries of several kinds, told apart by a tag."""
+class Schema(Generic[Model]):
+    """The schema of a file, one of whose lists has entries of kinds that a tag tells apart."""
 
     model: type[Model]
     kinds: Mapping[str, type[BaseModel]]
     tag: str  # the key that says which kind an entry is of
     noun: str  # what an entry is called
-    fix: str  # where the form is shown
+    fix: str  # where the schema is shown
 
     def read(self, text: str, where: str, **context: Any) -> Model:
         """The content of a file; an error names every problem in it."""

@@ -182,7 +182,7 @@ def _spread(values: pd.Series[float]) -> str:
     return f"{values.mean():.2f}" + (f" ± {sd:.2f}" if math.isfinite(sd) else "")
 
 
-def _limits(row: dict[Any, Any], name: str, form: str) -> str:
+def _limits(row: dict[Any, Any], name: str, number_format: str) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
-    interval = f" [{low:{form}}, {high:{form}}]" if math.isfinite(low) else ""
-    return f"{row[name]:{form}}{interval}"
+    interval = f" [{low:{number_format}}, {high:{number_format}}]" if math.isfinite(low) else ""
+    return f"{row[name]:{number_format}}{interval}"

@@ -54,7 +54,7 @@ class Checked:
         return len(self.problems) - self.errors
 
     def as_json(self) -> dict[str, Any]:
-        """The form that `--json` writes."""
+        """The content that `--json` writes."""
         return {
             "protocol": self.protocol,
             "cases": self.cases,

@@ -43,7 +43,7 @@ class Problem:
         return escaped(f"{self.severity}: {self.where}: {said}")
 
     def as_json(self) -> dict[str, str | None]:
-        """The form that `--json` writes."""
+        """The content that `--json` writes."""
         return asdict(self)
 
 

@@ -111,15 +111,15 @@ def inspect_case(task: CurateTask) -> Inspected:
 
 def _read(task: CurateTask) -> CaseFiles:
     """The files that scoring needs; a ready consensus only where there is one."""
-    form = task.protocol.reference
+    spec = task.protocol.reference
     case = CaseFiles(task.case, task.protocol, task.reference / task.case)
-    for stem in form.rater_stems:
-        _add_mask(case, case.raters, stem, form.allowed_labels)
-    if form.structures is not None:
-        known = list(form.structures.labels.values())
-        _add_mask(case, case.structures, form.structures.file, known)
-    if form.consensus and images.candidates(case.folder, form.consensus):
-        _add_mask(case, case.consensus, form.consensus, list(form.labels.values()))
+    for stem in spec.rater_stems:
+        _add_mask(case, case.raters, stem, spec.allowed_labels)
+    if spec.structures is not None:
+        known = list(spec.structures.labels.values())
+        _add_mask(case, case.structures, spec.structures.file, known)
+    if spec.consensus and images.candidates(case.folder, spec.consensus):
+        _add_mask(case, case.consensus, spec.consensus, list(spec.labels.values()))
     return case
 
 
@@ -269,11 +269,11 @@ def _agreement(rule: Agreement, case: CaseFiles) -> Iterator[Exclusion]:
 
 
 def _missing_structure(rule: MissingStructure, case: CaseFiles) -> Iterator[Exclusion]:
-    form = case.protocol.reference.structures
-    assert form is not None  # noqa: S101 - a rule that does not fit the protocol is refused
+    spec = case.protocol.reference.structures
+    assert spec is not None  # noqa: S101 - a rule that does not fit the protocol is refused
     for name, mask in case.structures.items():  # a file that is not there is a fault already
-        for structure in rule.structures or form.labels:
-            size = int(mask.where(form.labels[structure]).size)
+        for structure in rule.structures or spec.labels:
+            size = int(mask.where(spec.labels[structure]).size)
             if size < rule.min_voxels:
                 reason = f"{structure} has {size} voxels, fewer than {rule.min_voxels}"
                 yield Exclusion(case.case, rule.kind, reason, name, size, rule.min_voxels)

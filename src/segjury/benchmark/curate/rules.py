@@ -1,4 +1,4 @@
-"""The form of a file of curation rules; each field says what it is for."""
+"""The schema of a file of curation rules; each field says what it is for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segjury.images.grid import Property
 from segjury.protocols import Protocol
 from segjury.protocols.options import ProtocolPart
 from segjury.protocols.protocol import Stem
-from segjury.protocols.toml_file import Form, toml_text
+from segjury.protocols.toml_file import Schema, toml_text
 
 Face = Literal["x-low", "x-high", "y-low", "y-high", "z-low", "z-high"]
 FACES: tuple[Face, ...] = get_args(Face)
@@ -135,7 +135,7 @@ class RuleFile(ProtocolPart):
     rules: tuple[Rule, ...] = Field(min_length=1, description="what leaves a case out")
 
 
-FORM = Form(RuleFile, KINDS, "kind", "rule", "See `segjury curate --print-rules` for the form")
+SCHEMA = Schema(RuleFile, KINDS, "kind", "rule", "See `segjury curate --print-rules` for the form")
 
 
 def default_text() -> str:
@@ -148,7 +148,7 @@ def load_rules(path: Path | None, protocol: Protocol) -> tuple[AnyRule, ...]:
     if path is not None and not path.is_file():
         raise MissingInputError(f"there is no file {path}", "Give a .toml of rules")
     text, where = (toml_text(path), path.name) if path else (default_text(), "default.toml")
-    rules = FORM.read(text, where).rules
+    rules = SCHEMA.read(text, where).rules
     for number, rule in enumerate(rules, 1):
         problem = _misfit(rule, protocol)
         if problem:
