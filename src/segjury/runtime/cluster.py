@@ -6,7 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -28,11 +28,13 @@ class Cluster:
     """The scheduler at an address, or the one that wrote a scheduler file.
 
     Dask gives a task of a lost worker to another one, as often as its setting
-    `distributed.scheduler.allowed-failures` says; after that the task has ended.
+    `distributed.scheduler.allowed-failures` says; after that the task has ended. It counts the
+    tasks beside one that ends its worker too, unless `apart` has one done at a time.
     """
 
     address: str
     on_note: Callable[[str], None] = lambda _text: None
+    apart: bool = False
 
     @property
     def name(self) -> str:
@@ -40,8 +42,8 @@ class Cluster:
         return f"dask {self.address}"
 
     def isolated(self) -> Self:
-        """The same: Dask keeps tasks apart by itself."""
-        return self
+        """The same, with one task at a time."""
+        return replace(self, apart=True)
 
     def outcomes(
         self, work: Callable[[Task], Result], tasks: Sequence[Task]
@@ -58,19 +60,20 @@ class Cluster:
 
         try:
             self._await_workers(client)
-            futures = client.map(work, tasks, pure=False, retries=0)
-            task_of = dict(zip(futures, tasks, strict=True))
-            for future in as_completed(futures):
-                try:
-                    found: Result | WorkerDied = future.result()
-                except KilledWorker:
-                    found = WorkerDied()
-                except (FutureCancelledError, OSError) as error:
-                    if future.status != "cancelled":
-                        raise
-                    raise _lost(self.address, error) from None
-                yield task_of[future], found
-                future.release()  # or the scheduler keeps every result
+            for batch in [[task] for task in tasks] if self.apart else [tasks]:
+                futures = client.map(work, batch, pure=False, retries=0)
+                task_of = dict(zip(futures, batch, strict=True))
+                for future in as_completed(futures):
+                    try:
+                        found: Result | WorkerDied = future.result()
+                    except KilledWorker:
+                        found = WorkerDied()
+                    except (FutureCancelledError, OSError) as error:
+                        if future.status != "cancelled":
+                            raise
+                        raise _lost(self.address, error) from None
+                    yield task_of[future], found
+                    future.release()  # or the scheduler keeps every result
         finally:
             client.close(timeout=5)
 
