@@ -21,7 +21,7 @@ demo: .venv/ready  ## make a synthetic benchmark, score it, rank it and write it
 	$(BIN)/segjury demo --out demo
 
 test: .venv/ready  ## run all tests
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 check: .venv/ready  ## lint, types, import layers
 	$(BIN)/ruff check .

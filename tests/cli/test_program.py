@@ -15,8 +15,6 @@ import pytest
 
 from tests.commands import segjury, segjury_apart
 
-pytestmark = pytest.mark.xdist_group("demo")  # which is then made once
-
 PROTOCOL = "curvas-pdacvi-2025"
 COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report", "figure")
 COMMANDS += ("analyze", "ratings", "consensus", "ensemble", "vessels", "split", "curate", "raters")
