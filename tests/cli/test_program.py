@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from segjury.cli.program import COMMANDS
 from tests.commands import segjury, segjury_apart
 
 PROTOCOL = "curvas-pdacvi-2025"
-COMMANDS = ("demo", "protocols", "phantom", "check", "evaluate", "rank", "report", "figure")
-COMMANDS += ("analyze", "ratings", "consensus", "ensemble", "vessels", "split", "curate", "raters")
 
 
 @pytest.fixture(scope="module")
