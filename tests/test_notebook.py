@@ -298,6 +298,8 @@ def test_a_leaderboard_shows_how_sure_it_is(results):
     page = results.leaderboard()._repr_html_()
     assert "95 % interval" in page
     assert "position" in page
+    assert "mean_rank" in page
+    assert "rank_dsc" not in page  # the page would be too wide
 
 
 # ---- before and beside a run ---------------------------------------------------------------

@@ -51,9 +51,12 @@ class RankedTable:
     def _repr_html_(self) -> str:
         """What Jupyter shows: the leaderboard with how sure it is, and what to know of it."""
         table = self.table
+        table = table.drop(columns=[f"rank_{name}" for name in table], errors="ignore")
         for place, (name, cells) in enumerate(certainty(self).items(), 4):
             table.insert(place, name, cells)
-        return shown(table) + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return shown(table, rows=None) + "".join(
+            f"<p>{html.escape(note)}</p>" for note in self.notes
+        )
 
 
 def placings(

@@ -136,9 +136,11 @@ class Results:
         return f"<p>{counts}</p>{shown(self.scores)}"
 
 
-def shown(table: pd.DataFrame) -> str:
-    """A table as Jupyter shows it, all text from outside escaped."""
-    return str(table.to_html(index=False, max_rows=ROWS_SHOWN, escape=True, na_rep="", border=0))
+def shown(table: pd.DataFrame, *, rows: int | None = ROWS_SHOWN) -> str:
+    """A table as Jupyter shows it, all text from outside escaped; only some rows of a long one."""
+    return str(
+        table.to_html(index=False, max_rows=rows, float_format="{:.4g}".format, na_rep="", border=0)
+    )
 
 
 def write_scores(scores: pd.DataFrame, folder: Path) -> None:
