@@ -302,6 +302,12 @@ def test_a_leaderboard_shows_how_sure_it_is(results):
     assert "rank_dsc" not in page  # the page would be too wide
 
 
+def test_a_room_of_functions_needs_no_import_of_its_own():
+    code = "import segjury; print(segjury.metrics.dsc([1, 0], [1, 0]), segjury.images.read_mask)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("1.0 <function read_mask")
+
+
 # ---- before and beside a run ---------------------------------------------------------------
 
 

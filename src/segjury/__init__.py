@@ -45,6 +45,7 @@ _MODULES = {  # imported when first used, so that `import segjury` stays fast
     "split": "segjury.benchmark.split",
     "write_phantom": "segjury.benchmark.phantoms",
 }
+_ROOMS = ("consensus", "images", "methods", "metrics")  # of functions that a notebook calls
 
 
 def __getattr__(name: str) -> Any:
@@ -57,6 +58,8 @@ def __getattr__(name: str) -> Any:
         return version("segjury")
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"segjury.{name}")
     raise AttributeError(f"module 'segjury' has no attribute '{name}'")
 
 
