@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from segjury.analysis import Settings, analyze, placings
+from segjury.analysis import Settings, analyze, ranked_tables
 from segjury.analysis.as_json import as_json
 from segjury.analysis.files import write_analysis
 from segjury.analysis.ranking import Ranking, Rules
@@ -407,7 +407,7 @@ def test_a_method_without_any_score_in_a_part_is_ranked_there():
     table["site"] = np.where(table["case"] < "4", "x", "y")
     table = table[~((table["method"] == "C") & (table["site"] == "y"))]
     rules = Rules(ranking=Ranking(missing="worst"))
-    _whole, _x, y = placings(table, rules, by=["site"], samples=0)
+    _whole, _x, y = ranked_tables(table, rules, by=["site"], samples=0)
     assert y.board.position["C"] == 3
     assert "C in 4 of 4 cases" in y.notes[0]
     found = analyze(table, rules, Settings(samples=100, baselines=("C",)), by=["site"])
@@ -431,9 +431,9 @@ def test_a_metric_without_any_value_has_no_worst():
 def test_a_gap_in_another_reading_does_not_stop_this_one():
     table = random_table(metrics=("dsc",), reading="corrected")
     other = table.assign(reading="released")[1:]
-    (placing,) = placings(pd.concat([table, other]), Rules(), samples=0)
-    assert placing.others == ()
-    assert "reading released is not ranked: method M0 has no value" in placing.notes[0]
+    (ranked_table,) = ranked_tables(pd.concat([table, other]), Rules(), samples=0)
+    assert ranked_table.others == ()
+    assert "reading released is not ranked: method M0 has no value" in ranked_table.notes[0]
     found = analyze(pd.concat([table, other]), Rules(), FEW)
     assert any("reading released is not ranked" in note for note in found.notes)
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from segjury.analysis.leaderboards import placings, split
+from segjury.analysis.leaderboards import ranked_tables, split
 from segjury.analysis.ranking import (
     Panel,
     Ranking,
@@ -553,14 +553,14 @@ def test_a_table_is_split_by_cohorts_and_by_groups():
 def test_each_part_is_placed_as_a_table_of_its_own():
     table = cohort_table()
     table["value"] = np.random.default_rng(8).random(len(table))
-    found = list(placings(table, Rules(), by=["cohort", "sex"], samples=50, seed=3))
-    assert [placing.part for placing in found] == [
+    found = list(ranked_tables(table, Rules(), by=["cohort", "sex"], samples=50, seed=3))
+    assert [ranked_table.part for ranked_table in found] == [
         None, ("cohort", "hard"), ("cohort", "rare"), ("cohort", "hardly"),
         ("sex", "f"), ("sex", "m"), ("sex", "f;m"),
     ]  # fmt: skip
-    for placing, inside in zip(found, ("1234", "1", "12", "4", "1", "2", "3"), strict=True):
+    for ranked_table, inside in zip(found, ("1234", "1", "12", "4", "1", "2", "3"), strict=True):
         expected = table[table["case"].isin(list(inside))].groupby("method")["value"].mean()
-        assert placing.board.values["dsc"].to_dict() == pytest.approx(expected.to_dict())
-        assert placing.cases == len(inside)
-        assert placing.stability is None  # too few cases
-        assert "too few" in placing.notes[0]
+        assert ranked_table.board.values["dsc"].to_dict() == pytest.approx(expected.to_dict())
+        assert ranked_table.cases == len(inside)
+        assert ranked_table.stability is None  # too few cases
+        assert "too few" in ranked_table.notes[0]

@@ -1,7 +1,7 @@
 """Everything that a table of scores says about its methods, and how sure it is."""
 
 from segjury.analysis.analysis import Analysis, ScoreAnalysis, Settings, analyze
-from segjury.analysis.leaderboards import RankedTable, certainty, placings, split
+from segjury.analysis.leaderboards import RankedTable, certainty, ranked_tables, split
 
 __all__ = [
     "Analysis",
@@ -10,6 +10,6 @@ __all__ = [
     "Settings",
     "analyze",
     "certainty",
-    "placings",
+    "ranked_tables",
     "split",
 ]

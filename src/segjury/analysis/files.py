@@ -18,24 +18,24 @@ from segjury.runtime.writing import write_text
 from segjury.wording import latex_table, p_value
 
 
-def write_placings(placings: Sequence[RankedTable], folder: Path) -> None:
+def write_ranked_tables(ranked_tables: Sequence[RankedTable], folder: Path) -> None:
     """Write `leaderboard.csv`, `.json` and `.tex`, those of a part with its name behind."""
     taken: set[str] = set()
-    for placing in placings:
-        words = ["leaderboard", *map(_safe, placing.part or ())]
+    for ranked_table in ranked_tables:
+        words = ["leaderboard", *map(_safe, ranked_table.part or ())]
         name = "_".join(words)
         while name in taken:  # two parts may differ in what a file name cannot hold
             words.append("2")
             name = "_".join(words)
         taken.add(name)
-        _write_placing(placing, folder, name)
+        _write_ranked_table(ranked_table, folder, name)
 
 
-def _write_placing(placing: RankedTable, folder: Path, name: str) -> None:
-    write_csv(placing.table, folder / f"{name}.csv")
-    write_text(_readable(_placing(placing)), folder / f"{name}.json")
-    write_text(_latex_leaderboard(placing), folder / f"{name}.tex")
-    for other in placing.others:
+def _write_ranked_table(ranked_table: RankedTable, folder: Path, name: str) -> None:
+    write_csv(ranked_table.table, folder / f"{name}.csv")
+    write_text(_readable(_ranked_table(ranked_table)), folder / f"{name}.json")
+    write_text(_latex_leaderboard(ranked_table), folder / f"{name}.tex")
+    for other in ranked_table.others:
         write_csv(other.table, folder / f"{name}_{_safe(other.reading)}.csv")
 
 
@@ -68,8 +68,8 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _placing(placing: RankedTable) -> dict[str, Any]:
-    board, stability = placing.board, placing.stability
+def _ranked_table(ranked_table: RankedTable) -> dict[str, Any]:
+    board, stability = ranked_table.board, ranked_table.stability
     rows = []
     for method in map(str, board.position.index):
         row: dict[str, Any] = {
@@ -81,7 +81,7 @@ def _placing(placing: RankedTable) -> dict[str, Any]:
             "ranks": board.ranks.loc[method].to_dict(),
         }
         if stability is not None:
-            m, ranks = placing.methods.index(method), stability.overall
+            m, ranks = ranked_table.methods.index(method), stability.overall
             row["bootstrap"] = {
                 "samples": stability.samples,
                 "level": ranks.level,
@@ -92,22 +92,24 @@ def _placing(placing: RankedTable) -> dict[str, Any]:
     found: dict[str, Any] = plain(
         {
             "reading": board.reading,
-            "part": placing.part,
-            "cases": placing.cases,
-            "ranking": placing.rules.ranking.model_dump(mode="json"),
+            "part": ranked_table.part,
+            "cases": ranked_table.cases,
+            "ranking": ranked_table.rules.ranking.model_dump(mode="json"),
             "leaderboard": rows,
-            "notes": placing.notes,
+            "notes": ranked_table.notes,
         }
     )
     return found
 
 
-def _latex_leaderboard(placing: RankedTable) -> str:
-    board = placing.board
-    part = "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
-    caption = f"Leaderboard, {board.reading} reading{part}, {placing.cases} cases: value (rank)"
+def _latex_leaderboard(ranked_table: RankedTable) -> str:
+    board = ranked_table.board
+    part = "" if ranked_table.part is None else f", {ranked_table.part[0]} {ranked_table.part[1]}"
+    caption = (
+        f"Leaderboard, {board.reading} reading{part}, {ranked_table.cases} cases: value (rank)"
+    )
     keys = [str(key) for key in board.values.columns]
-    sure = certainty(placing)
+    sure = certainty(ranked_table)
     head = ["method", "mean rank", *sure, *keys]
     cells = [
         [

@@ -59,7 +59,7 @@ class RankedTable:
         )
 
 
-def placings(
+def ranked_tables(
     scores: pd.DataFrame,
     rules: Rules,
     *,
@@ -68,18 +68,18 @@ def placings(
     samples: int = 1000,
     seed: int = 0,
 ) -> list[RankedTable]:
-    """The placing of all cases, then that of each value of the columns named.
+    """The ranked table of all cases, then that of each value of the columns named.
 
     All methods are ranked in every part. What cannot be ranked is noted with the whole.
     """
-    whole = placing(None, scores, rules, reading, samples, seed)
+    whole = ranked_table(None, scores, rules, reading, samples, seed)
     found, notes_of_parts = [], []
     for column in by:
         notes_of_parts += unplaced(scores, column)
         for value, part in split(scores, column).items():
             try:
                 name = (column, value)
-                found.append(placing(name, part, rules, reading, samples, seed, whole.methods))
+                found.append(ranked_table(name, part, rules, reading, samples, seed, whole.methods))
             except InputError as error:
                 notes_of_parts.append(f"{column} {value} is not ranked: {error}")
     return [replace(whole, notes=(*whole.notes, *notes_of_parts)), *found]
@@ -120,12 +120,12 @@ def other_panels(
     return found, skipped
 
 
-def certainty(placing: RankedTable) -> dict[str, list[str]]:
+def certainty(ranked_table: RankedTable) -> dict[str, list[str]]:
     """Columns on the resamples, methods in the order of the leaderboard."""
-    if placing.stability is None:
+    if ranked_table.stability is None:
         return {}
-    ranks = placing.stability.overall
-    at = [placing.methods.index(str(name)) for name in placing.board.position.index]
+    ranks = ranked_table.stability.overall
+    at = [ranked_table.methods.index(str(name)) for name in ranked_table.board.position.index]
     return {
         f"{100 * ranks.level:g} % interval": [
             f"{ranks.low[m]:.3g} to {ranks.high[m]:.3g}" for m in at
@@ -134,7 +134,7 @@ def certainty(placing: RankedTable) -> dict[str, list[str]]:
     }
 
 
-def placing(
+def ranked_table(
     part: tuple[str, str] | None,
     scores: pd.DataFrame,
     rules: Rules,
@@ -145,7 +145,7 @@ def placing(
     *,
     stability: Stability | None = None,
 ) -> RankedTable:
-    """The placing of one part of the cases, or of all; `methods` are ranked even if absent.
+    """The ranked table of one part of the cases, or of all; `methods` are ranked even if absent.
 
     A `stability` of the same methods, in their order, is not computed again.
     """

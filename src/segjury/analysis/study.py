@@ -14,7 +14,7 @@ import pandas as pd
 from segjury.analysis.analysis import Analysis, Settings, analyze
 from segjury.analysis.ceiling import ScoreCeiling, score_ceiling
 from segjury.analysis.columns import Column, columns, metric_direction, score_key
-from segjury.analysis.leaderboards import RankedTable, placing, placings
+from segjury.analysis.leaderboards import RankedTable, ranked_table, ranked_tables
 from segjury.analysis.ranking import Ranking, Rules, doubtful_directions, in_cohort
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, tables
@@ -137,7 +137,7 @@ class Study(Results):
 
     def leaderboards(self) -> list[RankedTable]:
         """The leaderboard of all cases, then that of each part of them."""
-        return placings(
+        return ranked_tables(
             self.scores,
             self.rules,
             reading=self.reading_asked,
@@ -149,7 +149,7 @@ class Study(Results):
     @cached_property
     def first_leaderboard(self) -> RankedTable:
         """The leaderboard of all cases in the reading shown, with the analysis's resamples."""
-        return placing(
+        return ranked_table(
             None,
             self.scores,
             self.rules,

@@ -23,9 +23,9 @@ def demo(
     jobs: options.JobsOption = None,
 ) -> None:
     """Make a small synthetic PDACVI benchmark, score six methods, rank, analyze and report."""
-    from segjury.analysis.files import write_analysis, write_placings
+    from segjury.analysis.files import write_analysis, write_ranked_tables
     from segjury.benchmark.phantoms import write_phantom
-    from segjury.cli.output.print_tables import print_analysis, print_placing
+    from segjury.cli.output.print_tables import print_analysis, print_ranked_table
     from segjury.cli.output.run_log import Log
     from segjury.cli.output.terminal import drawing_bar, progress_bar, warn
     from segjury.platforms.notebook import read, run
@@ -55,9 +55,9 @@ def demo(
     write_analysis(study.analysis, out)
     print_analysis(study.analysis, None)
     boards = study.leaderboards()
-    write_placings(boards, out)
+    write_ranked_tables(boards, out)
     for board in boards:
-        print_placing(board, None)
+        print_ranked_table(board, None)
     with drawing_bar() as drawn:
         report = study.report(out / "report.html", jobs=jobs or default_jobs(8), progress=drawn)
     for problem in report.problems:

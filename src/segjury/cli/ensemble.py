@@ -38,7 +38,7 @@ def ensemble(
     companions are written again with it; only the ensemble is computed. Of tied labels, the better
     method's wins. Probability maps are averaged.
     """
-    from segjury.cli.output.print_tables import print_placing
+    from segjury.cli.output.print_tables import print_ranked_table
     from segjury.cli.output.terminal import progress_bar, warn
     from segjury.methods.ensembles import Voting, score_ensemble
     from segjury.platforms.notebook import read
@@ -60,4 +60,4 @@ def ensemble(
     for note in notes:
         warn(note)
     print(f"{made.name}: {voting} of {', '.join(made.methods)}")
-    print_placing(read(scores).leaderboard(samples=0), None)
+    print_ranked_table(read(scores).leaderboard(samples=0), None)

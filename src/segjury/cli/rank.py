@@ -41,9 +41,9 @@ def rank(
     The interval is that of the place in resamples of the cases. Methods that share a letter are
     not told apart by the cases at hand.
     """
-    from segjury.analysis.files import write_placings
+    from segjury.analysis.files import write_ranked_tables
     from segjury.analysis.study import Study
-    from segjury.cli.output.print_tables import print_placing
+    from segjury.cli.output.print_tables import print_ranked_table
     from segjury.cli.output.terminal import log, terminal, warn
 
     study = Study.of(
@@ -69,8 +69,8 @@ def rank(
     with terminal(stderr=True).status("ranking"):
         found = study.leaderboards()
     if out is not None:
-        write_placings(found, out)
-    for placing in found:
-        print_placing(placing, cohort)
+        write_ranked_tables(found, out)
+    for ranked_table in found:
+        print_ranked_table(ranked_table, cohort)
     if out is not None:
         log(f"written: {out / 'leaderboard.csv'}")

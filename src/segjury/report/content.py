@@ -9,7 +9,7 @@ import pandas as pd
 
 from segjury.analysis import RankedTable, split
 from segjury.analysis.columns import Column
-from segjury.analysis.leaderboards import placing
+from segjury.analysis.leaderboards import ranked_table
 from segjury.analysis.ranking import Rules, cohorts, notes
 from segjury.analysis.sentences import on_certainty, on_choices, on_hard_cases, on_raters, on_tests
 from segjury.analysis.study import Study
@@ -109,7 +109,7 @@ def _ranked_tables(study: Study) -> Iterator[RankedTable]:
             slow = rules.ranking.scheme == "test-then-rank"
             samples = 0 if slow else study.settings.samples
             try:
-                yield placing(
+                yield ranked_table(
                     part, rows, rules, reading, samples, study.settings.seed, study.methods
                 )
             except InputError:  # the analysis notes readings and parts that cannot be ranked

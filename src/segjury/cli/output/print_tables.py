@@ -17,17 +17,17 @@ from segjury.cli.output.terminal import plain_table, say, terminal
 from segjury.wording import plural
 
 
-def print_placing(placing: RankedTable, cohort: str | None) -> None:
+def print_ranked_table(ranked_table: RankedTable, cohort: str | None) -> None:
     """A leaderboard: notes, the order and how sure it is, then value and rank per metric."""
-    first, others = placing.board, placing.others
+    first, others = ranked_table.board, ranked_table.others
     of = _reading(first.reading, cohort)
-    of += "" if placing.part is None else f", {placing.part[0]} {placing.part[1]}"
+    of += "" if ranked_table.part is None else f", {ranked_table.part[0]} {ranked_table.part[1]}"
     beside = "; then the positions in the other readings" if others else ""
-    scheme = placing.rules.ranking.scheme
-    say(f"{of}: {plural(placing.cases, 'case')}, {scheme}{beside}")
-    for note in placing.notes:
+    scheme = ranked_table.rules.ranking.scheme
+    say(f"{of}: {plural(ranked_table.cases, 'case')}, {scheme}{beside}")
+    for note in ranked_table.notes:
         say(f"note: {note}")
-    sure = certainty(placing)
+    sure = certainty(ranked_table)
     head = ("", "method", "mean rank", "sd", *sure, *(other.reading for other in others))
     table = plain_table(*head)
     methods = list(map(str, first.position.index))
@@ -41,11 +41,11 @@ def print_placing(placing: RankedTable, cohort: str | None) -> None:
             *(_position(other, method) for other in others),
         )
     terminal().print(table)
-    if placing.stability is not None:
-        wrong = placing.stability.overall.first_wrong
+    if ranked_table.stability is not None:
+        wrong = ranked_table.stability.overall.first_wrong
         say(
-            f"interval: of the place in {placing.stability.samples} resamples of the cases; the "
-            f"first place goes to others in {100 * wrong:.3g} % of them.\n"
+            f"interval: of the place in {ranked_table.stability.samples} resamples of the cases; "
+            f"the first place goes to others in {100 * wrong:.3g} % of them.\n"
             "group: methods that share a letter are not told apart by the cases, pair by pair."
         )
     say("\nvalue (rank) per metric")
