@@ -108,6 +108,21 @@ def test_what_is_no_mask_is_refused(name, wrong, why):
         getattr(metrics, name)(REFERENCE, wrong)
 
 
+@pytest.mark.parametrize(
+    ("measure", "given", "why"),
+    [
+        (metrics.thr_dsc, ([], MAP), "raters is an empty list"),
+        (metrics.thr_dsc, (np.zeros((0, 9, 8, 7)), MAP), r"raters has shape \(0, 9, 8, 7\)"),
+        (metrics.thr_dsc, (REFERENCE[None], MAP[1:]), "probability has shape"),
+        (metrics.ece, (None, MAP[None]), "raters holds None"),
+        (metrics.crps, ([1.0, None], 2.0), "reference_volumes holds None"),
+    ],
+)
+def test_the_argument_that_is_wrong_is_named(measure, given, why):
+    with pytest.raises(ValueError, match=why):
+        measure(*given)
+
+
 def test_images_at_other_places_are_refused():
     moved = simpleitk(REFERENCE, origin=(5.0, 0.0, 0.0))
     with pytest.raises(ValueError, match="prediction and reference differ in spacing, origin"):

@@ -85,8 +85,13 @@ def ece(
     and readings. Source: CURVAS 2024.
     """
     check_reading(reading)
-    labels = np.stack([as_array(each, f"rater {k}") for k, each in enumerate(_each(raters), 1)])
-    maps = [as_map(each, f"probability {k}") for k, each in enumerate(_each(probabilities), 1)]
+    labels = np.stack(
+        [as_array(each, f"rater {k}") for k, each in enumerate(_each(raters, "raters"), 1)]
+    )
+    maps = [
+        as_map(each, f"probability {k}")
+        for k, each in enumerate(_each(probabilities, "probabilities"), 1)
+    ]
     for p in maps:
         check_shapes(labels, probability=p)
     patterns = pack(labels, n_labels=len(maps) + 1)
@@ -127,9 +132,9 @@ def mr_ece(
     return float(np.mean(ece_per_rater(histogram, patterns.labels, reading=reading)))
 
 
-def _each(given: Any) -> Any:
+def _each(given: Any, name: str) -> Any:
     """The members of a list or of the first axis of an array."""
-    return given if isinstance(given, list | tuple) else as_array(given, "an argument")
+    return given if isinstance(given, list | tuple) else as_array(given, name)
 
 
 @dataclass(frozen=True)

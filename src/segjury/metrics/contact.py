@@ -166,7 +166,7 @@ def directions_in_contact(
     if not (packed and lesions.ndim == 3 and n_masks) and lesions.dtype != bool:
         raise InputError(
             f"the lesion masks have type {lesions.dtype} and {lesions.ndim} axes",
-            "Give boolean masks, or masks packed into an unsigned integer array with `n_masks`",
+            "Give boolean masks, or masks packed into an unsigned integer array with n_masks",
         )
     if packed:
         bits = np.bitwise_or.reduce(_gather(lesions, sections.voxels), axis=2)

@@ -63,22 +63,23 @@ def as_masks(reference: Any, prediction: Any) -> tuple[Bools, Bools]:
 def as_raters(given: Any, **others: Any) -> Bools:
     """The masks of several raters, (raters, x, y, z), from one array or a list of masks.
 
-    `others` are what the masks are compared with, by name: they must have the shape of each.
+    `others` are what the masks are compared with, by name: images among them must lie where
+    those of the raters do.
     """
     if isinstance(given, list | tuple):
+        if not given:
+            raise ValueError("raters is an empty list, expected a mask for each rater")
         masks = [as_mask(each, f"rater {number}") for number, each in enumerate(given, 1)]
         shapes = {mask.shape for mask in masks}
         if len(shapes) > 1:
             raise ValueError(f"the raters have shapes {', '.join(map(str, sorted(shapes)))}")
-        stacked = np.stack(masks) if masks else np.zeros((0,), bool)
         images = {f"rater {number}": each for number, each in enumerate(given, 1)}
         _check_place(**images, **others)
-    else:
-        array = as_array(given, "raters")
-        if array.ndim == 0:
-            raise ValueError("raters is a single number, expected a mask for each rater")
-        stacked = np.stack([_one_label(a, f"rater {k}") for k, a in enumerate(array, 1)])
-    return stacked
+        return np.stack(masks)
+    array = as_array(given, "raters")
+    if array.ndim == 0 or not len(array):
+        raise ValueError(f"raters has shape {array.shape}, expected a mask for each rater")
+    return np.stack([_one_label(mask, f"rater {k}") for k, mask in enumerate(array, 1)])
 
 
 def as_map(given: Any, name: str = "probability") -> NDArray[Any]:
@@ -109,7 +110,9 @@ def _plain_array(given: Any, name: str) -> NDArray[Any]:
 def _kind(array: NDArray[Any]) -> str:
     """What an array of no numbers holds."""
     if array.dtype.kind == "O" and array.size:
-        return "None" if array.flat[0] is None else f"objects ({type(array.flat[0]).__name__})"
+        if any(each is None for each in array.flat):
+            return "None"
+        return f"objects ({type(array.flat[0]).__name__})"
     return {"U": "text", "S": "bytes", "O": "nothing", "c": "complex numbers"}.get(
         array.dtype.kind, str(array.dtype)
     )
