@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 
 import nibabel as nib
@@ -364,3 +366,18 @@ def test_an_empty_mask_has_no_vessels(tmp_path):
     missing = segjury("vessels", tmp_path / "none.nii.gz")
     assert missing.returncode == 2
     assert "none.nii.gz is missing" in missing.stderr
+
+
+def test_an_interrupted_command_says_so(tmp_path):
+    code = (  # in the background, where tests may run, SIGINT is ignored unless asked for
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from segjury.cli import main; main()"
+    )
+    out = tmp_path / "bench"
+    command = [sys.executable, "-c", code, "phantom", PROTOCOL, out, "--cases", "50"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not out.exists() and running.poll() is None:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (130, "error: interrupted\n")

@@ -30,6 +30,13 @@ class _Program(TyperGroup):
         """The commands in their order."""
         return sorted(super().list_commands(ctx), key=COMMANDS.index)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; typer would end an interrupted one without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
 
 app = typer.Typer(
     name="segjury",
@@ -91,11 +98,15 @@ def _program(
     """Score, rank and report segmentation benchmarks in which experts disagree."""
 
 
+class Interrupted(BaseException):
+    """Somebody pressed Ctrl-C."""
+
+
 class Terminated(BaseException):
     """The system wants us to end, as at the end of a batch job's time."""
 
 
-STOPS = (KeyboardInterrupt, Terminated)
+STOPS = (KeyboardInterrupt, Interrupted, Terminated)
 
 
 def _terminate(*_: object) -> NoReturn:
@@ -118,7 +129,7 @@ def main() -> None:
 
 def ending(error: BaseException) -> tuple[str, int]:
     """What to say of an error that ends a command, and its exit code."""
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt | Interrupted):
         return "interrupted", INTERRUPTED
     if isinstance(error, Terminated):
         return "terminated", TERMINATED
