@@ -99,6 +99,16 @@ def test_identity_is_best(name, reading, seed):
         assert not laws.perfect_is_best(declared(name), scored(name, reading), seed)
 
 
+# Where a false mark has a value and a perfect prediction has none. As published, so it stays.
+UNDEFINED_IF_PERFECT = {("dsc:agreement", "published")}
+
+
+@each
+def test_a_perfect_prediction_is_never_beaten(name, reading):
+    wrong = laws.perfect_is_never_beaten(declared(name), scored(name, reading), 0)
+    assert bool(wrong) == ((name, reading) in UNDEFINED_IF_PERFECT), wrong
+
+
 @each
 @few
 @given(seed=seeds)

@@ -50,6 +50,12 @@ def test_staple_of_nobody_and_of_everybody_is_empty_as_simpleitks():
         assert not patterns.image(consensus.staple(patterns).foreground).any()
 
 
+def test_what_every_rater_marks_everywhere_is_the_consensus():
+    for value in (0, 1):
+        patterns = pack(np.full((3, *SHAPE), value))
+        assert (patterns.image(consensus.staple_foreground(patterns)) == value).all()
+
+
 def test_staple_recovers_raters_of_known_quality():
     rng = np.random.default_rng(1)
     truth = rng.random((40, 40, 40)) < 0.2

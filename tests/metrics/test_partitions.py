@@ -186,9 +186,13 @@ def test_extremes_of_icc_and_kappa():
     for measure in (icc_from, kappa_from):
         assert measure(Confusion(8, 0, 0, 8)) == 1.0
         assert measure(Confusion(0, 8, 8, 0)) == -1.0
-        assert math.isnan(measure(Confusion(0, 0, 0, 9)))
-        assert math.isnan(measure(Confusion(9, 0, 0, 0)))
-    assert math.isnan(adjusted_rand_from(Confusion(0, 0, 0, 9)))
+
+
+@pytest.mark.parametrize("measure", [icc_from, kappa_from, adjusted_rand_from])
+def test_equal_masks_agree_whatever_chance_would_give(measure):
+    for counts in (Confusion(0, 0, 0, 9), Confusion(9, 0, 0, 0)):  # empty, full
+        assert measure(counts) == 1.0
+        assert measure(Confusion(counts.tp, counts.tn, counts.tp, counts.tn)) < 1
 
 
 def test_partitions_do_not_know_the_mask_from_the_background():

@@ -120,14 +120,15 @@ def test_a_map_that_is_missing_is_named(tmp_path):
     write_answer(tmp_path, "A", "P1", boxes(**WHOLE))
     (tmp_path / "predictions" / "A" / "P1" / "probability_kidney.nii.gz").unlink()
     rows = run(tmp_path)
-    assert set(rows["status"]) == {"missing"}
-    assert rows["detail"].str.contains("probability_kidney.nii.gz is missing").all()
+    lost = rows[rows["status"] == "missing"]
+    assert set(lost.index.get_level_values("metric")) == {"confidence", "ece", "crps"}
+    assert lost["detail"].str.contains("probability_kidney.nii.gz is missing").all()
 
 
 def test_probabilities_that_nnunet_did_not_save_are_asked_for(tmp_path):
     write_case(tmp_path, "P1", [boxes(**WHOLE)] * 3)
     write_volume(tmp_path / "predictions" / "nnunet" / "P1.nii.gz", Volume(boxes(**WHOLE), GRID))
-    detail = run(tmp_path)["detail"]
+    detail = run(tmp_path).query("status == 'missing'")["detail"]
     assert detail.str.startswith("P1.npz is missing. confidence, ece, crps need").all()
 
 
@@ -226,7 +227,7 @@ def test_a_class_that_is_not_predicted_costs_the_worst_value(tmp_path):
 def test_a_class_that_the_reference_lacks(tmp_path, absent, all_value):
     write_case(tmp_path, "P1", [boxes(pancreas=PANCREAS)])
     write_answer(tmp_path, "A", "P1", boxes(**WHOLE) * (boxes(**WHOLE) != 2), maps=False)
-    protocol = two_organs(policy={"absent": absent}, metrics=[{"name": "dsc"}])
+    protocol = two_organs(policy={"empty_reference": absent}, metrics=[{"name": "dsc"}])
     rows = run(tmp_path, protocol)["value"].loc["A", "P1", "dsc"]
     assert rows["all"] == all_value
     assert math.isnan(rows["liver"]) == (absent == "exclude")

@@ -237,9 +237,9 @@ BAD = {
     "unknown label": (unknown_label, "failed", "unknown label 4, expected 0, 1"),
     "mirrored": (mirrored, "failed", "has direction"),
     "missing file": (
-        lambda f: (f / "probability.nii.gz").unlink(),
+        lambda f: (f / "segmentation.nii.gz").unlink(),
         "missing",
-        "probability.nii.gz is missing",
+        "segmentation.nii.gz is missing",
     ),
     "missing case": (shutil.rmtree, "missing", "no prediction"),
 }

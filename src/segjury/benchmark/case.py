@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Box, Triple, flat
-from segjury.consensus import RaterPatterns, staple
+from segjury.consensus import RaterPatterns, staple_foreground
 from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
@@ -106,7 +106,7 @@ class ReferenceCase:
         if patterns.n_raters == 1:
             holds = [patterns.marked(label)[:, 0] for label in numbers]
         else:
-            holds = [staple(patterns, label=label).foreground for label in numbers]
+            holds = [staple_foreground(patterns, label=label) for label in numbers]
         return Consensus(patterns, np.stack(holds, axis=1))
 
     def volumes_cm3(self, label: int = 1) -> NDArray[np.float64]:
@@ -148,6 +148,7 @@ class PredictedCase:
     marks: SparseLabels
     probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
     warnings: tuple[str, ...] = ()
+    no_maps: str = ""  # why there are none, though the protocol asks for them
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""

@@ -129,10 +129,14 @@ def prediction_layout(method_folder: Path, case: str) -> str:
 
 @dataclass(frozen=True)
 class PredictionFiles:
-    """The mask of a prediction, and for each label the file with its probability map."""
+    """The mask of a prediction, and for each label the file with its probability map.
+
+    `no_maps` says what is missing where not all of them are there; then none is named.
+    """
 
     mask: Path
     probabilities: dict[str, Path]
+    no_maps: MissingInputError | None = None
 
 
 def prediction_files(
@@ -159,23 +163,28 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
         raise InputError(f"{case} is a link that leads to no folder", "Copy the folder")
     if layout == "folder":
         mask = images.find(folder, protocol.prediction.mask)
-        return PredictionFiles(mask, {n: images.find(folder, stem) for n, stem in stems.items()})
+        try:
+            maps = {name: images.find(folder, stem) for name, stem in stems.items()}
+        except MissingInputError as error:
+            return PredictionFiles(mask, {}, error)
+        return PredictionFiles(mask, maps)
     try:
         mask = images.find(method_folder, case)
     except MissingInputError:
-        maps = " and a map" if stems else ""
+        and_map = " and a map" if stems else ""
         raise MissingInputError(
             "no prediction",
-            f"Expected {method_folder.name}/{case}/ with a mask{maps}",
+            f"Expected {method_folder.name}/{case}/ with a mask{and_map}",
             kind="missing-prediction",
         ) from None
     archive = method_folder / f"{case}.npz"
     if stems and not images.is_file(archive):
         wanted = [use.name for use in protocol.metrics if use.metric.needs_probability]
-        raise MissingInputError(
+        no_maps = MissingInputError(
             f"{archive.name} is missing",
             f"{', '.join(wanted)} need probabilities: predict with --save_probabilities",
         )
+        return PredictionFiles(mask, {}, no_maps)
     return PredictionFiles(mask, dict.fromkeys(stems, archive))
 
 

@@ -104,9 +104,12 @@ def load_prediction(
 ) -> PredictedCase:
     """Read a method's prediction of a case and compare its grid with the reference's.
 
-    See `prediction_files` for `follow_links`.
+    See `prediction_files` for `follow_links`. The policy says whether a mask without its
+    probability maps is a prediction.
     """
     found = prediction_files(protocol, method_folder, case, follow_links=follow_links)
+    if found.no_maps and protocol.policy.missing_map == "missing":
+        raise found.no_maps
     labels = protocol.reference.labels
     mask = read_predicted_mask(protocol, found.mask, grid)
     warnings = grid_warnings(protocol, grid, mask.grid, found.mask.name)
@@ -116,7 +119,8 @@ def load_prediction(
     for name, path in found.probabilities.items():
         maps.append(read_probability_map(path, labels[name], grid))
         warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
-    return PredictedCase(marks, tuple(maps), tuple(warnings))
+    no_maps = str(found.no_maps) if found.no_maps else ""
+    return PredictedCase(marks, tuple(maps), tuple(warnings), no_maps)
 
 
 def read_ahead(

@@ -12,7 +12,13 @@ from segjury.consensus.patterns import (
 )
 from segjury.consensus.performance import Performance, performance
 from segjury.consensus.simple import Simple, simple
-from segjury.consensus.staple import MultiLabelStaple, Staple, multilabel_staple, staple
+from segjury.consensus.staple import (
+    MultiLabelStaple,
+    Staple,
+    multilabel_staple,
+    staple,
+    staple_foreground,
+)
 from segjury.consensus.votes import (
     Region,
     Ties,
@@ -51,6 +57,7 @@ __all__ = [
     "simple",
     "soft_mean",
     "staple",
+    "staple_foreground",
     "union",
     "votes",
 ]

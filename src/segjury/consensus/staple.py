@@ -78,6 +78,17 @@ def staple(patterns: Patterns, *, label: int = 1, max_iterations: int = 2**31) -
     return Staple(everywhere, quality[0], quality[1], iteration)
 
 
+def staple_foreground(patterns: Patterns, *, label: int = 1) -> NDArray[np.bool_]:
+    """Patterns that STAPLE calls foreground; all there are where all raters mark the whole image.
+
+    There ITK divides 0 by 0, and its mask is empty although nobody doubts the label.
+    """
+    everyone: NDArray[np.bool_] = np.asarray(patterns.marked(label).all(axis=1))
+    if patterns.counts[~everyone].sum() == 0:
+        return everyone
+    return staple(patterns, label=label).foreground
+
+
 def _posterior(
     marked: NDArray[np.bool_], quality: NDArray[np.float64], prior: float
 ) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from segjury.consensus import (
     majority,
     multilabel_staple,
     number_patterns,
-    staple,
+    staple_foreground,
     votes,
 )
 from segjury.errors import InputError
@@ -145,9 +145,14 @@ def write_ensemble(
         loading = prefetch(load, ensemble.methods, depth=1)
         for method, loaded in zip(ensemble.methods, loading, strict=True):
             try:
-                votes.append(loaded.result())
+                vote = loaded.result()
             except InputError as error:
                 notes.append(f"case {case}: without {method}: {error}")
+                continue
+            if vote.no_maps:
+                notes.append(f"case {case}: without {method}: {vote.no_maps}")
+            else:
+                votes.append(vote)
         if votes:
             _write(ensemble, protocol, votes, grid, predictions / ensemble.name / case)
         progress(case)
@@ -204,5 +209,5 @@ def vote(
 
 def _staple(patterns: SeenPatterns) -> NDArray[np.int64]:
     if patterns.n_labels == 2:
-        return staple(patterns).foreground.astype(np.int64)
+        return staple_foreground(patterns).astype(np.int64)
     return multilabel_staple(patterns).labels

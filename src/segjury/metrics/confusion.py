@@ -84,6 +84,16 @@ class Confusion:
         """Whether neither mask is empty."""
         return self.reference > 0 and self.prediction > 0
 
+    @property
+    def both_empty(self) -> bool:
+        """Whether no voxel of the image is in any mask."""
+        return self.tn > 0 and self.tn == self.voxels
+
+    @property
+    def perfect(self) -> Confusion:
+        """The table of a prediction that equals the reference."""
+        return Confusion(self.reference, 0, 0, self.voxels - self.reference)
+
 
 class OnMasks(Protocol[Options]):
     """A measure of two masks on one grid."""

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from scipy import ndimage
 
 from segjury.arrays import Bools, Triple
-from segjury.consensus import pack, staple
+from segjury.consensus import pack, staple_foreground
 from segjury.errors import InputError
 from segjury.metrics.metric import Metric
 
@@ -44,7 +44,7 @@ class Scene:
     def consensus(self) -> Bools:
         """What counts as the truth."""
         patterns = pack(self.raters)
-        return patterns.image(staple(patterns).foreground)
+        return patterns.image(staple_foreground(patterns))
 
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Scene:
         """The scene with every array flipped or transposed."""
@@ -206,6 +206,45 @@ def worse_is_not_better(metric: Metric, score: Score, seed: int) -> str:
     return "" if gain <= SAME else f"a mask that lost a layer scores better by {gain:g}"
 
 
+def odd_masks() -> dict[str, Bools]:
+    """Masks at the edge of what a mask can be, on the grid `odd_scene`."""
+    masks = {
+        name: np.zeros(odd_scene().vessel.shape, bool)
+        for name in ("empty", "full", "one voxel", "one slice", "part of a slice", "at the border")
+    }
+    masks["full"][:] = True
+    masks["one voxel"][4, 3, 2] = True
+    masks["one slice"][:, :, 3] = True
+    masks["part of a slice"][2:7, 2:6, 4] = True
+    masks["at the border"][:4, 2:5, 2:6] = True
+    return masks | {"all but one voxel": ~masks["one voxel"]}
+
+
+def odd_scene() -> Scene:
+    """A small scene: a corner of a larger one that the vessel runs through."""
+    corner = (slice(8, 17), slice(8, 16), slice(7))
+    return unanimous_scene(0).moved(lambda array: array[corner])
+
+
+def perfect_is_never_beaten(metric: Metric, score: Score, seed: int) -> str:
+    """On no reference does another prediction score better than a perfect one.
+
+    Where the perfect one is undefined, every other is: a false mark must not be the only value.
+    """
+    masks = odd_masks()
+    predictions = masks | {"noise": np.random.default_rng(seed).random(masks["full"].shape) < 0.3}
+    for name, reference in masks.items():
+        scene = odd_scene().drawn_by(reference)
+        perfect = score(scene.predicting(reference))
+        for other, prediction in predictions.items():
+            value = score(scene.predicting(prediction))
+            gain = value - perfect if metric.direction == "higher" else perfect - value
+            if not math.isnan(value) and not gain <= SAME:
+                words = f"the reference is {name}: a perfect prediction scores {perfect:g}"
+                return f"{words}, and one that is {other} {value:g}"
+    return ""
+
+
 def empty_is_a_value_or_undefined(metric: Metric, score: Score, seed: int) -> str:
     """Empty masks give a value within the bounds or NaN; NaN where voxels are needed."""
     scene, nothing = unanimous_scene(seed), np.zeros(SHAPE, bool)
@@ -230,6 +269,7 @@ def _near(value: float, expected: float, tolerance: float) -> bool:
 
 LAWS: dict[str, Callable[[Metric, Score, int], str]] = {
     "a perfect prediction scores best": perfect_is_best,
+    "no prediction beats a perfect one, on any reference": perfect_is_never_beaten,
     "values stay within the bounds": within_bounds,
     "a worse mask never scores better": worse_is_not_better,
     "reference and prediction can be exchanged, if declared": symmetric,

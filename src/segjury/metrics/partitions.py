@@ -165,8 +165,8 @@ def adjusted_rand_from(counts: Confusion) -> float:
     """Adjusted Rand index, `(joined - expected) / (mean - expected)` over pairs of voxels.
 
     `joined` pairs share a region in both masks; `mean` is the mean of the pairs joined in each
-    mask, A and B; `expected` is A B over all pairs. NaN where that is 0/0: each mask is empty or
-    full, or the image has two voxels. Source: Hubert and Arabie 1985.
+    mask, A and B; `expected` is A B over all pairs. 1 where that is 0/0: then both masks part the
+    image alike, as two that are empty or full do. Source: Hubert and Arabie 1985.
     """
     tp, fp, fn, tn = counts.tp, counts.fp, counts.fn, counts.tn
     joined = sum(math.comb(cell, 2) for cell in (tp, fp, fn, tn))
@@ -174,17 +174,22 @@ def adjusted_rand_from(counts: Confusion) -> float:
     in_prediction = math.comb(tp + fp, 2) + math.comb(fn + tn, 2)
     pairs = math.comb(counts.voxels, 2)
     chance = in_reference * in_prediction
-    return ratio(2 * (joined * pairs - chance), (in_reference + in_prediction) * pairs - 2 * chance)
+    above_chance = (in_reference + in_prediction) * pairs - 2 * chance
+    if counts.voxels and not above_chance:
+        return 1.0
+    return ratio(2 * (joined * pairs - chance), above_chance)
 
 
 def kappa_from(counts: Confusion) -> float:
     """Cohen's kappa, `(accuracy - expected) / (1 - expected)`.
 
-    `expected` is the accuracy of independent masks of these sizes. NaN where both masks are empty
-    or both full. Source: Cohen 1960.
+    `expected` is the accuracy of independent masks of these sizes. 1 where that is 0/0: both masks
+    are empty or both full, and agree. Source: Cohen 1960.
     """
     tp, fp, fn, tn = counts.tp, counts.fp, counts.fn, counts.tn
     disagreement_by_chance = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)  # times n²
+    if counts.voxels and not disagreement_by_chance:
+        return 1.0
     return ratio(2 * (tp * tn - fp * fn), disagreement_by_chance)
 
 
@@ -192,9 +197,9 @@ def icc_from(counts: Confusion, *, convention: Convention = "standard") -> float
     """Intraclass correlation ICC(1,1): voxels are the subjects, the two masks the ratings.
 
     One-way, single rating: `(MSB - MSW) / (MSB + MSW)`, with MSB the mean square between voxels
-    (n - 1 degrees of freedom) and MSW that within voxels (n). NaN where both masks are empty or
-    both full. `evaluatesegmentation`: the tool takes the grand mean 255 times too small, so that
-    its value is close to Dice instead of kappa. Source: Shrout and Fleiss 1979.
+    (n - 1 degrees of freedom) and MSW that within voxels (n). 1 where that is 0/0: both masks are
+    empty or both full, and agree. `evaluatesegmentation`: the tool takes the grand mean 255 times
+    too small, so that its value is close to Dice instead of kappa. Source: Shrout and Fleiss 1979.
     """
     check_convention(convention)
     n, differing = counts.voxels, counts.differing
@@ -208,7 +213,7 @@ def icc_from(counts: Confusion, *, convention: Convention = "standard") -> float
     )
     between = 2 * from_mean / (n - 1)
     within = Fraction(differing, 2 * n)
-    return float((between - within) / (between + within)) if between + within else math.nan
+    return float((between - within) / (between + within)) if between + within else 1.0
 
 
 mi = on_masks(mi_from)

@@ -190,8 +190,11 @@ def false_negative_rate_from(counts: Confusion) -> float:
 
 
 def precision_from(counts: Confusion) -> float:
-    """Precision, `TP / (TP + FP)`; NaN where the prediction is empty."""
-    return ratio(counts.tp, counts.prediction)
+    """Precision, `TP / (TP + FP)`; NaN where only the prediction is empty, 1 where both masks are.
+
+    Nothing is wrong with an empty prediction of an empty reference.
+    """
+    return 1.0 if counts.both_empty else ratio(counts.tp, counts.prediction)
 
 
 def accuracy_from(counts: Confusion) -> float:
@@ -211,11 +214,13 @@ def auc_from(counts: Confusion) -> float:
 def f_beta_from(counts: Confusion, *, beta: float = 1.0) -> float:
     """F-measure, `(1 + β²)TP / ((1 + β²)TP + β²FN + FP)`; β is the weight of sensitivity.
 
-    For β = 1 it is Dice, but 0 where just one mask is empty; for β = 0 it is precision. NaN where
-    that is 0/0: both masks are empty, or with β = 0 the prediction is.
+    For β = 1 it is Dice, but 0 where just one mask is empty, and 1 where both are; for β = 0 it is
+    precision, NaN where only the prediction is empty.
     """
     if not 0 <= beta < math.inf:
         raise ValueError(f"beta is {beta}, expected a finite number from 0 up")
+    if counts.both_empty:
+        return 1.0
     weight = beta * beta
     right = (1 + weight) * counts.tp
     whole = right + weight * counts.fn + counts.fp

@@ -181,7 +181,7 @@ def nsd(
     """Normalised surface Dice, `(|R: d(r, P) <= t| + |P: d(p, R) <= t|) / (|R| + |P|)`.
 
     `|.|` is an area (`surfel`) or a number of voxels (`edge-voxels`). One empty mask gives 0, two
-    are undefined, NaN. `edge-voxels` compares and divides in single precision, as MONAI does.
+    agree and give 1. `edge-voxels` compares and divides in single precision, as MONAI does.
     Source: Nikolov et al., JMIR 2021; Seidlitz et al., Medical Image Analysis 2022.
     """
     distances = _mask_distances(reference, prediction, spacing_mm, definition)
@@ -261,7 +261,7 @@ def nsd_from_distances(distances: SurfaceDistances, tolerance_mm: float) -> floa
         raise ValueError(f"tolerance_mm is {tolerance_mm}, expected a finite number from 0 on")
     d = np.concatenate([distances.reference_mm, distances.prediction_mm])
     if d.size == 0:
-        return math.nan
+        return 1.0  # two empty masks have no surface that is out of place
     if distances.definition == "edge-voxels":
         correct = np.count_nonzero(d.astype(np.float32) <= np.float32(tolerance_mm))
         return float(np.float32(correct) / np.float32(d.size))

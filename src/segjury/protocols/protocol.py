@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
 from segjury.images.grid import Severity, UsualTolerance
@@ -124,10 +124,17 @@ class Policy(ProtocolPart):
     undefined: Literal["exclude", "worst"] = Field(
         default="exclude", description="cost of a score that is not defined for a case"
     )
-    absent: Literal["exclude", "score"] = Field(
+    empty_reference: Literal["exclude", "score"] = Field(
         default="score",
-        description="a label that the reference of a case lacks: left out, or scored as the "
-        "metric defines it",
+        validation_alias=AliasChoices("empty_reference", "absent"),  # `absent` was its name
+        description="a label that the reference of a case lacks: undefined whatever is predicted, "
+        "so that false positives go free, or scored: an empty prediction is perfect, and a false "
+        "positive gets the worst value where the metric gives it none",
+    )
+    missing_map: Literal["score-mask", "missing"] = Field(
+        default="score-mask",
+        description="a prediction without its probability map: its mask is scored and only the "
+        "metrics of maps count as missing, or all do",
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Box, Ints
 from segjury.benchmark.case import Consensus, ReferenceCase
-from segjury.consensus import RaterPatterns, intersection, majority, staple, union
+from segjury.consensus import RaterPatterns, intersection, majority, staple_foreground, union
 from segjury.raters.displacement import Boundary
 from segjury.scoring.features import MaskFeatures
 
@@ -81,7 +81,7 @@ def _mask(reference: ReferenceCase, name: str, voxels: Ints, of: Of = "") -> Mas
 
 def _consensuses(reference: ReferenceCase, label: int) -> Iterator[tuple[str, Ints]]:
     patterns = reference.patterns
-    yield "staple", _voxels(patterns, staple(patterns, label=label).foreground)
+    yield "staple", _voxels(patterns, staple_foreground(patterns, label=label))
     if reference.given_consensus is not None:
         yield "given", reference.consensus.voxels(label)
     yield "majority", _voxels(patterns, majority(patterns) == label)

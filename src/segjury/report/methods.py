@@ -45,9 +45,13 @@ POLICY = {
     ("failed", "worst"): "So does one that cannot be read or does not fit the reference.",
     ("undefined", "exclude"): "A score that is not defined for a case is left out for that case.",
     ("undefined", "worst"): "A score that is not defined for a case counts as the worst.",
-    ("absent", "exclude"): "A class that the reference of a case lacks is left out for that case.",
-    ("absent", "score"): "A class that the reference of a case lacks is scored as the metric "
-    "defines it.",
+    ("empty_reference", "exclude"): "A class that the reference of a case lacks is not scored "
+    "there, whatever was predicted, so that false positives cost nothing.",
+    ("empty_reference", "score"): "A class that the reference of a case lacks is scored: an empty "
+    "prediction is perfect, and false positives get what the metric gives them, or its worst.",
+    ("missing_map", "score-mask"): "Of a prediction without its probability map the mask is "
+    "scored; what looks at the map gets the worst value.",
+    ("missing_map", "missing"): "A prediction without its probability map counts as missing.",
 }
 
 

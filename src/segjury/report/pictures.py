@@ -155,7 +155,9 @@ def _with_maps(
     maps = {}
     for method in images.predictions:
         with suppress(InputError):
-            path = files_of[method].probabilities[label]
+            path = files_of[method].probabilities.get(label)
+            if path is None:
+                continue
             values = read_probability_map(path, number, grid).array
             maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
     drawn = {method: mask for method, mask in images.predictions.items() if method in maps}

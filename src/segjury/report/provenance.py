@@ -72,8 +72,17 @@ def protocol(run: Run) -> ProtocolSummary:
         hash=plain(given.hash),
         text=given.text.strip(),
         sources=tuple(_source(item) for item in _sequence(given.definition.get("sources"))),
-        policy=_pairs(given.definition.get("policy")),
+        policy=_policy(given.definition),
     )
+
+
+def _policy(definition: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What rows without a score cost; nothing of maps where no metric looks at one."""
+    uses = _sequence(definition.get("metrics"))
+    named = (declared_metric(str(use.get("name"))) for use in uses if isinstance(use, Mapping))
+    has_maps = any(metric.needs_probability for metric in named if metric)
+    pairs = _pairs(definition.get("policy"))
+    return tuple((name, value) for name, value in pairs if has_maps or name != "missing_map")
 
 
 def provenance(run: Run) -> Provenance:

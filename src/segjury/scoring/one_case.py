@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segjury import runtime
@@ -30,7 +30,7 @@ from segjury.runtime.provenance import code_fingerprint
 from segjury.scoring import scorers
 from segjury.scoring.facts import case_facts
 from segjury.scoring.policy import internal_problem, penalty_rows
-from segjury.scoring.records import Fault, Result, Status
+from segjury.scoring.records import Fault, Result, Row, Status
 from segjury.scoring.score import Scored, metric_readings, score
 from segjury.scoring.store import FORMAT, Store
 
@@ -134,8 +134,7 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
     for method, loaded in zip(methods, loading, strict=True):
         try:
             scorers.prepare(reference, uses)  # while the first predictions are read
-            found, problem = _judged(task, reference, loaded)
-            fault = "method" if problem else ""
+            found, problem, fault = _judged(task, reference, loaded)
         except Exception as error:  # nor the other methods, nor punish this one
             fault, problem = internal_problem(error)
             found = _unscored(task, problem)
@@ -146,16 +145,33 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
 
 def _judged(
     task: CaseTask, reference: ReferenceCase, loaded: Future[PredictedCase]
-) -> tuple[Scored, str]:
-    """The scores of a prediction, or what it costs that it cannot be used, and why it cannot."""
+) -> tuple[Scored, str, Fault]:
+    """The scores of a prediction, or what it costs that it cannot be used, and why it cannot.
+
+    One that has a mask and no probability maps is scored as far as the mask goes: a problem, but
+    no fault by which it has no scores.
+    """
     try:
-        return score(reference, loaded.result(), task.protocol, task.readings), ""
+        prediction = loaded.result()
+        scored = score(reference, prediction, task.protocol, task.readings)
+        if prediction.no_maps:
+            rows = penalty_rows(
+                task.protocol, task.readings, reference, "missing", prediction.no_maps
+            )
+            scored = replace(scored, rows=_completed(scored.rows, rows))
+        return scored, prediction.no_maps, ""
     except PassingError:
         raise
     except InputError as error:
         status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
         rows = penalty_rows(task.protocol, task.readings, reference, status, str(error))
-        return Scored(tuple(rows)), str(error)
+        return Scored(tuple(rows)), str(error), "method"
+
+
+def _completed(rows: Sequence[Row], penalties: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows there are, and penalties for the others, in the order of the protocol."""
+    own = {(row.metric, row.structure, row.reading): row for row in rows}
+    return tuple(own.get((row.metric, row.structure, row.reading), row) for row in penalties)
 
 
 def _unscored(task: CaseTask, problem: str) -> Scored:

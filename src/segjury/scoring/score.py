@@ -34,13 +34,18 @@ def score(
     protocol: Protocol,
     readings: Sequence[Reading] = READINGS,
 ) -> Scored:
-    """All scores of one prediction, in the order of the protocol."""
+    """All scores of one prediction, in the order of the protocol.
+
+    Of one without its probability maps, those of the mask.
+    """
     comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
     warnings = "; ".join((*reference.warnings, *prediction.warnings))
     rows: list[Row] = []
     details: list[Detail] = []
     bins: list[CalibrationBin] = []
     for use, reading in metric_readings(protocol, readings):
+        if prediction.no_maps and use.metric.needs_probability:
+            continue
         for found in scorers.score(protocol, comparison, use, reading):
             measured, about = found.measured, (use.name, found.structure, reading)
             rows.append(_scored_row(protocol, use, reading, found, reference, warnings))

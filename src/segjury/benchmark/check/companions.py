@@ -11,7 +11,7 @@ from segjury.arrays import flat
 from segjury.benchmark.check.masks import absent_names, geometry, read_mask
 from segjury.benchmark.check.problem import MOST_NAMED, Problem, failed, warning
 from segjury.benchmark.loading import numbered
-from segjury.consensus import RaterPatterns, staple, union
+from segjury.consensus import RaterPatterns, staple_foreground, union
 from segjury.errors import InputError
 from segjury.images.grid import Grid
 from segjury.metrics.overlap import dsc_from_sizes
@@ -42,7 +42,7 @@ def check_consensus(
         if codes.size and not union(patterns, label=number)[codes].any():
             apart.append(name)
             continue
-        holds = staple(patterns, label=number).foreground
+        holds = staple_foreground(patterns, label=number)
         size, common = int(patterns.counts[holds].sum()), int(holds[codes].sum())
         dsc = dsc_from_sizes(size, codes.size, common)
         if dsc < LEAST_CONSENSUS_DSC:

@@ -80,9 +80,11 @@ def _found(
         try:
             found = prediction_files(protocol, method_folder, case, follow_links=True)
         except InputError as error:
-            problems.append(failed(error, f"{case}.npz" if error.kind == "missing-file" else None))
+            problems.append(failed(error, None))
             found_masks = images.candidates(method_folder, case)
             return (found_masks[0] if len(found_masks) == 1 else None), {}
+        if found.no_maps:
+            problems.append(failed(found.no_maps, f"{case}.npz"))
         return found.mask, found.probabilities
     paths: dict[str | None, Path] = {}
     for name, stem in ((None, protocol.prediction.mask), *stems.items()):

@@ -78,12 +78,19 @@ def measured_masks(
     parts: tuple[Component, ...] = (),
     *,
     of: str = "",
+    perfect: float = 0.0,
 ) -> Measured:
-    """A value of two masks of given sizes, or `of` something of them; why, where undefined."""
+    """A value of two masks of given sizes, or `of` something of them; why, where undefined.
+
+    Where `perfect`, the value of a prediction that equals the reference, is undefined as well, the
+    reference is to blame and not the prediction.
+    """
     if not math.isnan(value):
         return Measured(value, parts=parts)
     if not reference:
         return Measured(value, f"the {of}reference is empty", parts)
+    if math.isnan(perfect):
+        return Measured(value, "not defined for this reference", parts)
     why = "not defined for this prediction" if prediction else f"the {of}prediction is empty"
     return Measured(value, why, parts, fault=True)
 
@@ -102,7 +109,9 @@ def table_scorer(
     """The scorer of a measure of the 2x2 table of consensus and prediction."""
 
     def score(comparison: Comparison, label: int, _use: Options, _reading: Reading) -> Measured:
-        return of_masks(measure(comparison.confusion(label)), comparison, label)
+        counts = comparison.confusion(label)
+        value, perfect = measure(counts), measure(counts.perfect)
+        return measured_masks(value, counts.reference, counts.prediction, perfect=perfect)
 
     return score
 

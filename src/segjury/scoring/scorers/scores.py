@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from segjury.protocols.protocol import WHOLE
 from segjury.scoring.comparison import Comparison
 from segjury.scoring.scorers.measured import SCORERS, Measured, Scorer
 
-NO_LABEL = "the reference has no such class"
+EMPTY_REFERENCE = "the reference is empty"
 NO_STRUCTURE = "the reference has no such vessel"
 
 
@@ -77,9 +77,29 @@ def structures_of(protocol: Protocol, use: ImageUse) -> list[str]:
 def _label_score(
     protocol: Protocol, comparison: Comparison, label: int, use: ImageUse, reading: Reading
 ) -> Measured:
-    if protocol.policy.absent == "exclude" and not comparison.reference.consensus.size(label):
-        return Measured(math.nan, NO_LABEL)
-    return _scorer(use).score(comparison, label, use, reading)
+    """A label's score; where the reference has no voxel of it, the policy decides."""
+    is_empty = not comparison.reference.consensus.size(label)
+    if is_empty and protocol.policy.empty_reference == "exclude":
+        return Measured(math.nan, EMPTY_REFERENCE)
+    measured = _scorer(use).score(comparison, label, use, reading)
+    if is_empty and reading == "corrected" and math.isnan(measured.value):
+        return _without_reference(comparison, label, use, measured)
+    return measured
+
+
+def _without_reference(
+    comparison: Comparison, label: int, use: ImageUse, measured: Measured
+) -> Measured:
+    """The score of a mask where the reference is empty and the metric leaves it undefined.
+
+    The best for a prediction that is empty as well, the worst for any other.
+    """
+    if use.metric.needs_probability:
+        return measured
+    if not comparison.confusion(label).prediction:
+        return replace(measured, value=use.metric.best, note="reference and prediction are empty")
+    worst = worst_value(use, comparison.reference.grid)
+    return replace(measured, value=worst, note=f"{EMPTY_REFERENCE}, the prediction is not")
 
 
 def _structure_score(
