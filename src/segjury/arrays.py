@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Shape = tuple[int, int, int]
 Triple = tuple[float, float, float]
+Spacing = Triple | tuple[float, float] | tuple[float]  # of an image in 3D, in 2D, of a line
 Span = tuple[int, int]
 
 BLOCK_BYTES = 4096

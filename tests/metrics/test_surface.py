@@ -95,8 +95,8 @@ def test_golden_numbers(pair):
 
 
 def row(*voxels, length=32):
-    mask = np.zeros((length, 1, 1), bool)
-    mask[list(voxels)] = True
+    mask = np.zeros((length, 3, 3), bool)
+    mask[list(voxels), 1, 1] = True
     return mask
 
 
@@ -193,10 +193,10 @@ def test_empty_masks(definition):
 
 def test_wrong_arguments_are_refused_by_name():
     mask = row(1)
-    with pytest.raises(ValueError, match=r"prediction has shape \(31, 1, 1\)"):
+    with pytest.raises(ValueError, match=r"prediction has shape \(31, 3, 3\)"):
         nsd(mask, row(1, length=31))
-    with pytest.raises(ValueError, match="reference has 2 axes"):
-        nsd(mask[0], mask[0])
+    with pytest.raises(ValueError, match="reference has 4 axes"):
+        nsd(mask[None], mask[None])
     with pytest.raises(ValueError, match="tolerance_mm is -1"):
         nsd(mask, mask, tolerance_mm=-1.0)
     with pytest.raises(ValueError, match="tolerance_mm is inf"):

@@ -96,7 +96,7 @@ def _slab_size(request, monkeypatch):
 @pytest.mark.parametrize("seed", range(6))
 def test_edges_and_corners_are_those_of_the_dense_image(seed):
     rng = np.random.default_rng(seed)
-    mask = rng.random(rng.integers(1, 9, 3)) < rng.uniform(0.05, 0.95)
+    mask = rng.random(rng.integers(2, 9, 3)) < rng.uniform(0.05, 0.95)
     voxels = nonzero_voxels(mask)
     edge = mask & ~ndimage.binary_erosion(mask)
     np.testing.assert_array_equal(edge_voxels(voxels, mask.shape), nonzero_voxels(edge))
@@ -105,6 +105,26 @@ def test_edges_and_corners_are_those_of_the_dense_image(seed):
     padded = np.pad(mask, ((0, 1),) * 3).astype(int)
     dense = ndimage.correlate(padded, bits, mode="constant")
     corners, patterns = corner_patterns(voxels, mask.shape)
+    meeting = nonzero_voxels((dense > 0) & (dense < 255))
+    np.testing.assert_array_equal(corners, meeting)
+    np.testing.assert_array_equal(patterns, dense.reshape(-1, order="F")[meeting])
+
+
+@pytest.mark.usefixtures("_slab_size")
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("seed", range(3))
+def test_edges_and_corners_of_a_plane_are_those_of_the_dense_image(seed, axis):
+    rng = np.random.default_rng(seed)
+    plane = rng.random(rng.integers(2, 20, 2)) < rng.uniform(0.05, 0.95)
+    mask = np.expand_dims(plane, axis)
+    edge = plane & ~ndimage.binary_erosion(plane)
+    np.testing.assert_array_equal(
+        edge_voxels(nonzero_voxels(mask), mask.shape), nonzero_voxels(edge)
+    )
+    # a voxel stands for itself and for the one beside it across the plane: bits x, y alike, z
+    bits = np.array([[1 + 4, 16 + 64], [2 + 8, 32 + 128]])
+    dense = ndimage.correlate(np.pad(plane, (0, 1)).astype(int), bits, mode="constant")
+    corners, patterns = corner_patterns(nonzero_voxels(mask), mask.shape)
     meeting = nonzero_voxels((dense > 0) & (dense < 255))
     np.testing.assert_array_equal(corners, meeting)
     np.testing.assert_array_equal(patterns, dense.reshape(-1, order="F")[meeting])

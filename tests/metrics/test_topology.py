@@ -165,8 +165,8 @@ def test_cldice_moves_little_with_the_orientation(thinning):
 def test_masks_must_share_a_grid():
     with pytest.raises(ValueError, match=r"prediction has shape \(2, 2, 3\)"):
         betti(np.ones((2, 2, 2)), np.ones((2, 2, 3)))
-    with pytest.raises(ValueError, match="mask has 2 axes, expected 3"):
-        betti_numbers(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="mask has 4 axes, expected 3"):
+        betti_numbers(np.ones((2, 2, 2, 2)))
 
 
 # ---- recall by calibre ---------------------------------------------------------------------

@@ -15,6 +15,7 @@ from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
+from segjury.metrics.geometry.dimension import is_volume
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
 from segjury.runtime.memo import Memo
 
@@ -54,7 +55,7 @@ class Structure:
 
     def contact_angles(self, lesions: NDArray[Any], n_masks: int) -> NDArray[np.float64]:
         """Anatomical contact angles of packed lesions in the box."""
-        if not lesions[self.shell].any():
+        if is_volume(self.mask.shape) and not lesions[self.shell].any():
             return np.zeros(n_masks)  # spares the centreline of vessels that no lesion touches
         return contact_angles(self.sections, lesions, n_masks=n_masks)
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from segjury.arrays import LONGEST_SPAN, Box, Span, bounding_box, flat
 from segjury.consensus import pack
-from segjury.metrics.inputs import as_array, as_map, as_raters
+from segjury.metrics.inputs import as_array, as_map, as_raters, with_three_axes
 from segjury.metrics.metric import Metric, Options, Reading, check_reading, check_shapes
 from segjury.metrics.redrawn import mean_of_raters
 
@@ -86,7 +86,10 @@ def ece(
     """
     check_reading(reading)
     labels = np.stack(
-        [as_array(each, f"rater {k}") for k, each in enumerate(_each(raters, "raters"), 1)]
+        [
+            with_three_axes(as_array(each, f"rater {k}"))
+            for k, each in enumerate(_each(raters, "raters"), 1)
+        ]
     )
     maps = [
         as_map(each, f"probability {k}")

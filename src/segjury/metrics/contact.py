@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.arrays import Bools, Floats, Ints, Triple, flat, nonzero_voxels
+from segjury.arrays import Bools, Floats, Ints, Spacing, Triple, flat, nonzero_voxels
 from segjury.errors import InputError
 from segjury.metrics.geometry.centreline import centrelines
+from segjury.metrics.geometry.dimension import is_volume, three_axes, three_spacings
 from segjury.metrics.geometry.rays import STEPS_PER_VOXEL, Rays, march, rays_across
 from segjury.metrics.inputs import as_mask, spacing_of
 from segjury.metrics.metric import Metric
@@ -72,14 +73,15 @@ class VesselSections:
     voxels: Ints  # (S, D, 1 + STEPS_PER_VOXEL * reach)
 
 
-def contact_angle(vessel: ArrayLike, lesion: ArrayLike, spacing_mm: Triple | None = None) -> float:
+def contact_angle(vessel: ArrayLike, lesion: ArrayLike, spacing_mm: Spacing | None = None) -> float:
     """Contact angle in degrees of one lesion with one vessel.
 
-    See `contact_angles`. NaN when the vessel is empty, 0 when the lesion is. `spacing_mm` is that
-    of the images unless given; of arrays, 1 mm.
+    See `contact_angles`. NaN when the vessel is empty and in an image of one slice or in 2D, 0 when
+    the lesion is empty. `spacing_mm` is that of the images unless given; of arrays, 1 mm.
     """
     around, touching = as_mask(vessel, "vessel"), as_mask(lesion, "lesion")
-    spacing = spacing_mm or spacing_of(vessel, lesion)
+    given = spacing_mm or spacing_of(vessel, lesion)
+    spacing = three_spacings(given, three_axes(around.shape, "vessel"))
     return float(contact_angles(vessel_sections(around, spacing), touching)[0])
 
 
@@ -205,7 +207,8 @@ def vessel_sections(
     gets a straight line along its principal axis; if it has none, the axis is arbitrary.
     Cavities count as vessel. At the border of the volume there is nothing outside to touch, so
     only the wall voxel is looked at. `reach_voxels` is how far outside the wall a lesion still
-    counts as touching.
+    counts as touching. A vessel in an image of one slice has no sections: a plane does not tell
+    along which way the vessel runs through it.
     """
     spacing = np.asarray(spacing_mm, float)
     if vessel.ndim != 3 or spacing.shape != (3,) or not (spacing > 0).all():
@@ -218,7 +221,7 @@ def vessel_sections(
     spacing = spacing / unit_mm
     voxels = nonzero_voxels(vessel)
     mask, origin = _crop(voxels, shape)
-    lines = centrelines(mask, spacing) if voxels.size else []
+    lines = centrelines(mask, spacing) if voxels.size and is_volume(shape) else []
     centre = np.concatenate([np.empty((0, 3)), *(line.centre_mm for line in lines)])
     tangent = np.concatenate([np.empty((0, 3)), *(line.tangent for line in lines)])
     rays = rays_across(centre, tangent, spacing, directions)

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from segjury.arrays import Ints, Shape, Triple
+from segjury.arrays import Ints, Shape, Spacing, Triple
+from segjury.metrics.geometry.dimension import three_spacings
 from segjury.metrics.geometry.nearest import Points, check_spacing, contained, nearest_distances
 from segjury.metrics.geometry.outline import edge_voxels, flat_masks
 from segjury.metrics.metric import Metric, Options
@@ -119,7 +120,9 @@ def voxel_distances(reference: VoxelSet, prediction: VoxelSet) -> VoxelDistances
     )
 
 
-def bavd(reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Triple | None = None) -> float:
+def bavd(
+    reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Spacing | None = None
+) -> float:
     """Balanced average Hausdorff distance, `½ (Σ_{r∈R} d(r, P) + Σ_{p∈P} d(p, R)) / |R|`.
 
     In voxel units, or in mm where the spacing is given. Undefined, NaN, where a mask is empty.
@@ -128,7 +131,7 @@ def bavd(reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Triple | No
     return bavd_from_distances(_mask_distances(reference, prediction, spacing_mm))
 
 
-def ahd(reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Triple | None = None) -> float:
+def ahd(reference: ArrayLike, prediction: ArrayLike, *, spacing_mm: Spacing | None = None) -> float:
     """Average Hausdorff distance, `½ (Σ_{r∈R} d(r, P) / |R| + Σ_{p∈P} d(p, R) / |P|)`.
 
     In voxel units, or in mm where the spacing is given. Undefined, NaN, where a mask is empty.
@@ -156,8 +159,8 @@ def ahd_from_distances(distances: VoxelDistances) -> float:
 
 
 def _mask_distances(
-    reference: ArrayLike, prediction: ArrayLike, spacing_mm: Triple | None
+    reference: ArrayLike, prediction: ArrayLike, spacing_mm: Spacing | None
 ) -> VoxelDistances:
     r, p, shape = flat_masks(reference, prediction)
-    spacing = VOXEL_UNITS if spacing_mm is None else spacing_mm
+    spacing = VOXEL_UNITS if spacing_mm is None else three_spacings(spacing_mm, shape)
     return voxel_distances(VoxelSet(r, shape, spacing), VoxelSet(p, shape, spacing))

@@ -1,7 +1,8 @@
 """What metrics take for a mask or a map: arrays, tensors and images; what is neither is refused.
 
 Images are those of SimpleITK, nibabel and `segjury.images`. They bring their spacing, and two of
-them must lie on one grid. Axes are x, y, z, as in the files.
+them must lie on one grid. Axes are x, y, z, as in the files. What has fewer axes gets one of size 1
+behind: a mask or a map in 2D is one slice.
 """
 
 from __future__ import annotations
@@ -48,14 +49,15 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
 
 def as_mask(given: Any, name: str) -> Bools:
     """The voxels of a mask that are not 0; a map or several labels are refused."""
-    return _one_label(as_array(given, name), name)
+    return with_three_axes(_one_label(as_array(given, name), name))
 
 
 def as_masks(reference: Any, prediction: Any) -> tuple[Bools, Bools]:
     """Two masks on one grid."""
-    first, second = as_mask(reference, "reference"), as_mask(prediction, "prediction")
+    given = as_array(reference, "reference"), as_array(prediction, "prediction")
+    first, second = as_mask(given[0], "reference"), as_mask(given[1], "prediction")
     if first.shape != second.shape:
-        raise ValueError(f"prediction has shape {second.shape}, reference has {first.shape}")
+        raise ValueError(f"prediction has shape {given[1].shape}, reference has {given[0].shape}")
     _check_place(reference=reference, prediction=prediction)
     return first, second
 
@@ -79,7 +81,9 @@ def as_raters(given: Any, **others: Any) -> Bools:
     array = as_array(given, "raters")
     if array.ndim == 0 or not len(array):
         raise ValueError(f"raters has shape {array.shape}, expected a mask for each rater")
-    return np.stack([_one_label(mask, f"rater {k}") for k, mask in enumerate(array, 1)])
+    return np.stack(
+        [with_three_axes(_one_label(mask, f"rater {k}")) for k, mask in enumerate(array, 1)]
+    )
 
 
 def as_map(given: Any, name: str = "probability") -> NDArray[Any]:
@@ -87,7 +91,12 @@ def as_map(given: Any, name: str = "probability") -> NDArray[Any]:
     array = as_array(given, name)
     if array.size and not (array.min() >= 0 and array.max() <= 1):
         raise ValueError(f"{name} ranges from {array.min():g} to {array.max():g}, expected 0 to 1")
-    return array
+    return with_three_axes(array)
+
+
+def with_three_axes(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of one or two axes with three."""
+    return array[(..., *[None] * (3 - array.ndim))] if array.ndim else array
 
 
 def spacing_of(*given: Any) -> Triple:
@@ -150,10 +159,13 @@ def _affine(given: Any) -> Floats | None:
     if isinstance(given, Volume | LabelMap):
         return _grid_affine(given.grid)
     if _is_simpleitk(given):
-        if given.GetDimension() != 3:
+        n = given.GetDimension()
+        if n > 3:
             return None
-        x, y, z = np.reshape(given.GetDirection(), (3, 3)).tolist()
-        return _grid_affine(Grid((0, 0, 0), given.GetSpacing(), given.GetOrigin(), (x, y, z)))
+        affine = np.eye(4)
+        affine[:n, :n] = np.reshape(given.GetDirection(), (n, n)) * given.GetSpacing()
+        affine[:n, 3] = given.GetOrigin()
+        return affine
     if _is_nibabel(given):
         return np.asarray(RAS_TO_LPS @ given.affine)
     return None

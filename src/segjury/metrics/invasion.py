@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segjury.arrays import bounding_box, nonzero_voxels
+from segjury.arrays import Shape, bounding_box, nonzero_voxels
 from segjury.metrics.geometry import steady
+from segjury.metrics.geometry.dimension import flat_axes
 from segjury.metrics.inputs import as_map, as_mask, as_raters
 from segjury.metrics.metric import Metric, Reading, check_reading, check_shapes
 from segjury.metrics.overlap import THRESHOLDS, ThresholdOptions, threshold_levels
@@ -123,14 +124,24 @@ def vessel_edges(vessel: NDArray[np.bool_]) -> VesselEdges:
 
 @dataclass(frozen=True)
 class InvasionAngles:
-    """Largest contact angle in degrees over the slices, shape (3 axes, masks), both ways."""
+    """Largest contact angle in degrees over the slices, shape (3 axes, masks), both ways.
+
+    `planes` are the axes across which slices are planes: all of a volume, one of an image of one
+    slice, whose other slices are lines and have no angle.
+    """
 
     released: NDArray[np.float64]
     overlap: NDArray[np.float64]
+    planes: tuple[int, ...]
+
+    def axes(self, reading: Reading) -> tuple[int, ...]:
+        """The axes a reading looks along: the corrected one only across planes."""
+        return self.planes if reading == "corrected" else (0, 1, 2)
 
     def of(self, reading: Reading) -> NDArray[np.float64]:
-        """The angles a reading uses."""
-        return self.released if reading == "released" else self.overlap
+        """The angles a reading uses, (axes, masks)."""
+        angles = self.released if reading == "released" else self.overlap
+        return angles[list(self.axes(reading))]
 
 
 def invasion_angles(edges: VesselEdges, lesions: NDArray[Any], n_masks: int) -> InvasionAngles:
@@ -143,9 +154,10 @@ def invasion_angles(edges: VesselEdges, lesions: NDArray[Any], n_masks: int) -> 
     which may be cut out of the image with a margin of `REACH` voxels.
     """
     released, overlap = np.zeros((3, n_masks)), np.zeros((3, n_masks))
+    planes = _planes(lesions.shape)
     box = bounding_box(nonzero_voxels(lesions), lesions.shape)
     if box is None:
-        return InvasionAngles(released, overlap)
+        return InvasionAngles(released, overlap, planes)
     near = box.grow(REACH, lesions.shape)
     start = np.array([side.start for side in near])
     lesions = lesions[near]
@@ -162,7 +174,13 @@ def invasion_angles(edges: VesselEdges, lesions: NDArray[Any], n_masks: int) -> 
         total = edges.per_slice[axis][slices + start[axis]][:, None]
         overlap[axis] = (FULL_CIRCLE * inside / total).max(axis=0)
         released[axis] = (FULL_CIRCLE * (inside + more) / total).max(axis=0)
-    return InvasionAngles(released, overlap)
+    return InvasionAngles(released, overlap, planes)
+
+
+def _planes(shape: Shape) -> tuple[int, ...]:
+    """The axes across which the slices of an image are planes."""
+    flat = flat_axes(shape)
+    return flat[:1] if len(flat) == 1 else () if flat else (0, 1, 2)
 
 
 def _contact(
@@ -207,10 +225,11 @@ def vi_score(
 
     `corrected`: exact Wasserstein distance of the two samples, largest over the axes. The others
     compare Gaussians sampled on 1000 points (see `gaussian_distance`): `published` takes the
-    largest over the axes, `released` their mean.
+    largest over the axes, `released` their mean. NaN without any axis.
     """
     if reading == "corrected":
-        return max(sample_distance(a, b) for a, b in zip(reference, prediction, strict=True))
+        samples = zip(reference, prediction, strict=True)
+        return max((sample_distance(a, b) for a, b in samples), default=math.nan)
     distances = [
         gaussian_distance(a, b, reading=reading) for a, b in zip(reference, prediction, strict=True)
     ]

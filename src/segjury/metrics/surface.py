@@ -8,7 +8,8 @@ every metric is a short reduction of these. There are two definitions of a surfa
 - `edge-voxels`: the voxels of the mask with a face neighbour outside, each counted once (MONAI,
   MedPy). It depends on the resolution more, and sees a wall of one voxel as one sheet, not two.
 
-The outside of the image is background in both.
+The outside of the image is background in both. In an image of one slice, or in 2D, the surface is
+the outline: elements have a length, and an edge pixel has a neighbour outside within the plane.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from segjury.arrays import Floats, Ints, Shape, Triple
+from segjury.arrays import Floats, Ints, Shape, Spacing, Triple
+from segjury.metrics.geometry.dimension import is_volume, stood_up, three_spacings
 from segjury.metrics.geometry.nearest import Points, check_spacing, nearest_distances
 from segjury.metrics.geometry.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
 from segjury.metrics.geometry.surfels import surfel_areas_mm2
@@ -118,7 +120,7 @@ MASD = _distance(
 
 @dataclass(frozen=True)
 class Surface:
-    """The elements of a mask's surface, and the weight of each: its area in mm², or 1."""
+    """The elements of a mask's surface, and the weight of each: its area (length in 2D), or 1."""
 
     points: Points
     weights: Floats
@@ -145,16 +147,28 @@ class SurfaceDistances:
 
 
 def mask_surface(
-    voxels: Ints, shape: Shape, spacing_mm: Triple, *, definition: Definition = "surfel"
+    voxels: Ints,
+    shape: Shape,
+    spacing_mm: Triple,
+    *,
+    definition: Definition = "surfel",
+    dimension: Literal["true", "3D"] = "true",
 ) -> Surface:
-    """The surface of a mask given by flat voxel indices (x fastest, ascending)."""
+    """The surface of a mask given by flat voxel indices (x fastest, ascending).
+
+    In `3D`, an image of one slice is a volume too, so that all its voxels are edge voxels; surfels
+    have the true dimension only.
+    """
     check_spacing(spacing_mm)
     if definition == "surfel":
         corners, patterns = corner_patterns(voxels, shape)
-        points = Points(corners, corner_grid(shape), spacing_mm)
-        return Surface(points, surfel_areas_mm2(spacing_mm)[patterns], definition)
+        _, stood_mm = stood_up(shape, spacing_mm)
+        points = Points(corners, corner_grid(shape), stood_mm)
+        return Surface(points, surfel_areas_mm2(stood_mm)[patterns], definition)
     if definition == "edge-voxels":
-        points = Points(edge_voxels(voxels, shape), shape, spacing_mm)
+        is_all_edge = dimension == "3D" and not is_volume(shape)
+        edge = voxels if is_all_edge else edge_voxels(voxels, shape)
+        points = Points(edge, shape, spacing_mm)
         return Surface(points, np.ones(points.flat.size), definition)
     raise ValueError(f"definition is {definition!r}, expected one of {_listed(Definition)}")
 
@@ -174,7 +188,7 @@ def nsd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple | None = None,
+    spacing_mm: Spacing | None = None,
     tolerance_mm: float = 2.0,
     definition: Definition = "surfel",
 ) -> float:
@@ -192,7 +206,7 @@ def hd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple | None = None,
+    spacing_mm: Spacing | None = None,
     definition: Definition = "surfel",
 ) -> float:
     """Hausdorff distance of the surfaces, `max(max_r d(r, P), max_p d(p, R))`, in mm.
@@ -206,7 +220,7 @@ def hd95(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple | None = None,
+    spacing_mm: Spacing | None = None,
     convention: Convention = "surfel",
 ) -> float:
     """95th percentile of the distances between the surfaces, in mm.
@@ -229,7 +243,7 @@ def assd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple | None = None,
+    spacing_mm: Spacing | None = None,
     definition: Definition = "surfel",
 ) -> float:
     """Average symmetric surface distance, `(Σ_r d(r, P) + Σ_p d(p, R)) / (|R| + |P|)`, in mm.
@@ -244,7 +258,7 @@ def masd(
     reference: ArrayLike,
     prediction: ArrayLike,
     *,
-    spacing_mm: Triple | None = None,
+    spacing_mm: Spacing | None = None,
     definition: Definition = "surfel",
 ) -> float:
     """Mean average surface distance, `½ (mean_r d(r, P) + mean_p d(p, R))`, in mm.
@@ -325,10 +339,10 @@ def average_distances_mm(distances: SurfaceDistances) -> tuple[float, float]:
 
 
 def _mask_distances(
-    reference: ArrayLike, prediction: ArrayLike, given_mm: Triple | None, definition: Definition
+    reference: ArrayLike, prediction: ArrayLike, given_mm: Spacing | None, definition: Definition
 ) -> SurfaceDistances:
     r, p, shape = flat_masks(reference, prediction)
-    spacing_mm = given_mm or spacing_of(reference, prediction)
+    spacing_mm = three_spacings(given_mm or spacing_of(reference, prediction), shape)
     return surface_distances(
         mask_surface(r, shape, spacing_mm, definition=definition),
         mask_surface(p, shape, spacing_mm, definition=definition),

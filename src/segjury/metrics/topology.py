@@ -11,6 +11,7 @@ from pydantic import Field
 
 from segjury.arrays import LONGEST_SPAN, Ints, Shape
 from segjury.metrics.geometry.calibre import calibre_mm
+from segjury.metrics.geometry.dimension import stood_up
 from segjury.metrics.geometry.nearest import contained
 from segjury.metrics.geometry.neighbourhood import padded, voxels_of
 from segjury.metrics.geometry.outline import flat_masks
@@ -131,7 +132,8 @@ def betti_numbers(mask: ArrayLike) -> BettiNumbers:
     Voxels hang together also across edges and corners (26-connected), the background only across
     faces (6-connected), as if there were more of it around the image. b0 counts the components of
     the mask, b2 those of the background but the outer one, and b1 = b0 + b2 - χ, χ the Euler
-    characteristic. Source: Kong and Rosenfeld 1989.
+    characteristic. In 2D, that is 8- and 4-connected, b1 counts the holes, and b2 is 0.
+    Source: Kong and Rosenfeld 1989.
     """
     voxels, shape = voxels_of(mask)
     return betti_from_voxels(voxels, shape)
@@ -144,6 +146,7 @@ def betti_from_voxels(voxels: Ints, shape: Shape) -> BettiNumbers:
     """
     if not voxels.size:
         return BettiNumbers(0, 0, 0)
+    shape, _ = stood_up(shape)
     start, stop, (wide, high, deep) = _runs(voxels, shape)
     row, plane = wide, wide * high
     components = _count_parts(start, stop, (row, plane, plane + row, plane - row), reach=1)

@@ -57,7 +57,7 @@ def contact_rows(reference: ReferenceCase) -> Iterator[ContactRow]:
     for vessel, angles in reference.contact_angles.items():
         yield ContactRow(vessel, "anatomical", tuple(angles.tolist()))
     for vessel, found in reference.invasion_angles.items():
-        largest = found.of("corrected").max(axis=0)
+        largest = found.of("corrected").max(axis=0, initial=0.0)
         yield ContactRow(vessel, "slice-wise", tuple(largest.tolist()))
 
 

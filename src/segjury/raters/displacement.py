@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segjury.arrays import Floats, Ints, coordinates
+from segjury.arrays import Floats, Ints, Shape, Triple, coordinates
 from segjury.images.grid import Grid
+from segjury.metrics.geometry.dimension import stood_up
 from segjury.metrics.geometry.nearest import contained
 from segjury.metrics.geometry.outline import corner_grid, corner_patterns
 from segjury.metrics.geometry.surfels import surfel_areas_mm2
@@ -49,24 +50,26 @@ class Boundary:
     corners: Ints  # flat indices on the grid of corners, ascending
     patterns: Ints  # the voxels of the mask around each, as bits
     voxels: Ints
-    grid: Grid
+    shape: Shape  # of the image, and its spacing, along the axes of `stood_up`
+    spacing_mm: Triple
 
     @classmethod
     def of(cls, voxels: Ints, grid: Grid) -> Boundary:
         """The boundary of a mask given by flat voxel indices."""
         corners, patterns = corner_patterns(voxels, grid.shape)
-        return cls(corners, patterns.astype(np.int64), voxels, grid)
+        shape, spacing_mm = stood_up(grid.shape, grid.spacing_mm)
+        return cls(corners, patterns.astype(np.int64), voxels, shape, spacing_mm)
 
     @cached_property
     def areas_mm2(self) -> Floats:
-        """The area that each point stands for."""
-        return surfel_areas_mm2(self.grid.spacing_mm)[self.patterns]
+        """The area that each point stands for; its length, in 2D."""
+        return surfel_areas_mm2(self.spacing_mm)[self.patterns]
 
     @cached_property
     def points_mm(self) -> Floats:
         """Where the points are."""
-        places = np.stack(coordinates(self.corners, corner_grid(self.grid.shape)), axis=1)
-        return np.asarray((places + OFFSETS[self.patterns]) * self.grid.spacing_mm)
+        places = np.stack(coordinates(self.corners, corner_grid(self.shape)), axis=1)
+        return np.asarray((places + OFFSETS[self.patterns]) * self.spacing_mm)
 
     @cached_property
     def tree(self) -> cKDTree:
@@ -77,8 +80,8 @@ class Boundary:
 
     def filled(self, corners: Ints) -> Ints:
         """How many of the eight voxels around each corner are in the mask."""
-        x, y, z = coordinates(corners, corner_grid(self.grid.shape))
-        wide, tall, deep = self.grid.shape
+        x, y, z = coordinates(corners, corner_grid(self.shape))
+        wide, tall, deep = self.shape
         within = (x < wide) & (y < tall) & (z < deep)
         found = np.zeros(corners.size, np.int64)
         voxels = x + wide * (y + tall * z)

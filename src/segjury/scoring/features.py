@@ -36,7 +36,12 @@ class MaskFeatures:
         return self._memo.once(
             ("surface", definition, unit),
             lambda: mask_surface(
-                self.voxels(), self.grid.shape, self._spacing(unit), definition=definition
+                self.voxels(),
+                self.grid.shape,
+                self._spacing(unit),
+                definition=definition,
+                # The released code, which counts in voxels, takes every image for a volume.
+                dimension="3D" if unit == "voxels" else "true",
             ),
         )
 

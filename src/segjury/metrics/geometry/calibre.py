@@ -8,6 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from segjury.arrays import Floats, Ints, Shape, coordinates
+from segjury.metrics.geometry.dimension import (
+    flat_axes,
+    real_axes,
+    stood_up,
+    three_spacings,
+)
 from segjury.metrics.geometry.neighbourhood import OFFSETS, ORDER, neighbourhood, padded
 from segjury.metrics.geometry.skeleton import link_matrix, links_between
 
@@ -25,17 +31,24 @@ def calibre_mm(voxels: Ints, centreline: Ints, shape: Shape, *, spacing_mm: Arra
     Within the ball of radius ρ around a point, the diameter is at least that of the ball (local
     thickness, Hildebrand and Rüegsegger 1997); so the lumen of a wide vessel is wide also where
     a narrow one starts in it. A component without length has the diameter of the ball with its
-    volume.
+    volume. In 2D it is the width `A / L`, A the area, or the diameter of the circle with the area;
+    a line of voxels is one voxel wide.
     """
-    unit_mm = float(np.max(spacing_mm))
-    spacing = np.asarray(spacing_mm, float) / unit_mm  # so that no unit of length rounds otherwise
+    shape, stood_mm = stood_up(shape, three_spacings(spacing_mm, shape))
+    real = list(real_axes(shape))
+    unit_mm = max(stood_mm[axis] for axis in real)
+    if len(real) == 1:
+        return np.full(centreline.size, unit_mm)
+    spacing = np.ones(3)
+    spacing[real] = np.array(stood_mm)[real] / unit_mm  # so that no unit of length rounds otherwise
     points = np.stack(coordinates(centreline, shape), axis=1) * spacing
     if not len(points):
         return np.zeros(0)
     reach = _distances_to_background(voxels, points, shape, spacing)
     owner = _owners(np.stack(coordinates(voxels, shape), axis=1) * spacing, points, reach)
     volume = np.bincount(owner, minlength=len(points)) * spacing.prod()
-    diameter = _from_section(volume, points, links_between(centreline, shape))
+    links = links_between(centreline, shape)
+    diameter = _from_section(volume, points, links, in_plane=len(real) == 2)
     inscribed = 2 * reach - 1  # the wall is half a voxel before the background
     return unit_mm * _at_least_inscribed(diameter, inscribed, points, reach)
 
@@ -50,6 +63,7 @@ def _distances_to_background(voxels: Ints, points: Floats, shape: Shape, spacing
     free = [
         place[code >> np.uint32(bit) & np.uint32(1) == 0] + OFFSETS[bit] @ (1, wide, wide * high)
         for bit in np.flatnonzero(ORDER == 1)
+        if not OFFSETS[bit][list(flat_axes(shape))].any()
     ]
     around = np.unique(np.concatenate(free))
     background = (np.stack(coordinates(around, grid), axis=1) - 1) * spacing
@@ -69,8 +83,11 @@ def _owners(voxels: Floats, points: Floats, reach: Floats) -> Ints:
     return np.asarray(tree.query(np.column_stack([voxels, np.zeros(len(voxels))]))[1])
 
 
-def _from_section(volume: Floats, points: Floats, links: Ints) -> Floats:
-    """Diameters from the volume that belongs to each point, and the length between them."""
+def _from_section(volume: Floats, points: Floats, links: Ints, *, in_plane: bool) -> Floats:
+    """Diameters from the volume that belongs to each point, and the length between them.
+
+    In a plane, what belongs to each point is an area.
+    """
     count = len(points)
     degree = np.bincount(links.ravel(), minlength=count)
     linked = link_matrix(np.concatenate([links, links[:, ::-1]]), count).astype(float)
@@ -82,6 +99,9 @@ def _from_section(volume: Floats, points: Floats, links: Ints) -> Floats:
     for _ in range(REACH):
         around = around + linked @ around
     volume, length, whole = around.T
+    if in_plane:
+        width = volume / np.where(length > 0, length, 1)
+        return np.where(length > 0, width, 2 * np.sqrt(whole / np.pi))
     return np.where(
         length > 0,
         2 * np.sqrt(volume / (np.pi * np.where(length > 0, length, 1))),

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from segjury.arrays import Floats, Ints, Shape, bounding_box, coordinates
 from segjury.metrics.geometry import skeleton
 from segjury.metrics.geometry.calibre import calibre_mm
+from segjury.metrics.geometry.dimension import real_axes, three_spacings
 from segjury.metrics.geometry.neighbourhood import voxels_of
 from segjury.metrics.geometry.thinning import skeleton_voxels
 from segjury.metrics.topology import betti_from_voxels
@@ -82,7 +83,8 @@ def morphometrics(mask: ArrayLike, *, spacing_mm: ArrayLike) -> Morphometrics:
     The centreline is the skeleton of the mask, its radius half of `calibre_mm`, without spurs:
     branches with a free end that are no longer than the radius there, so that they do not leave
     the lumen. Branches are smoothed before they are measured, as the steps of the grid would make
-    a straight vessel that lies askew up to 13 % too long.
+    a straight vessel that lies askew up to 13 % too long. In an image of one slice, volumes are
+    those of the slice; one of two axes is 1 mm thick.
     """
     voxels, shape = voxels_of(mask)
     return morphometrics_from_voxels(voxels, shape, spacing_mm=spacing_mm)
@@ -92,7 +94,7 @@ def morphometrics_from_voxels(
     voxels: Ints, shape: Shape, *, spacing_mm: ArrayLike
 ) -> Morphometrics:
     """`morphometrics` from flat voxel indices (x fastest, ascending)."""
-    spacing = np.asarray(spacing_mm, float)
+    spacing = np.array(three_spacings(spacing_mm, shape))
     thin = skeleton_voxels(voxels, shape)
     radius = calibre_mm(voxels, thin, shape, spacing_mm=spacing) / 2
     graph, radius = _without_spurs(thin, radius, shape, spacing)
@@ -179,7 +181,8 @@ def fractal_dimension(mask: ArrayLike, *, spacing_mm: ArrayLike) -> float:
 
     N(s) is the number of cubes with edges s, laid from the corner of the mask's box, that hold a
     voxel; s doubles from the longest side of a voxel up to a quarter of the mask's extent. NaN if
-    that leaves fewer than three sizes. Source: Falconer, Fractal Geometry, 3.1.
+    that leaves fewer than three sizes. In 2D the boxes are squares.
+    Source: Falconer, Fractal Geometry, 3.1.
     """
     voxels, shape = voxels_of(mask)
     return fractal_dimension_from_voxels(voxels, shape, spacing_mm=spacing_mm)
@@ -189,11 +192,12 @@ def fractal_dimension_from_voxels(voxels: Ints, shape: Shape, *, spacing_mm: Arr
     """`fractal_dimension` from flat voxel indices (x fastest, ascending)."""
     if not voxels.size:
         return math.nan
-    spacing = np.asarray(spacing_mm, float)
+    spacing = np.array(three_spacings(spacing_mm, shape))
+    longest_mm = max(spacing[axis] for axis in real_axes(shape))
     place = np.stack(coordinates(voxels, shape))
     place = place - place.min(axis=1, keepdims=True)
     # A hair more, so that a multiple of the edge does not fall into the box before.
-    box = (place * (spacing / spacing.max())[:, None] + 1e-9).astype(np.int64)
+    box = (place * (spacing / longest_mm)[:, None] + 1e-9).astype(np.int64)
     extent = int(box.max()) + 1
     counts = []
     for _ in range(int(math.log2(max(extent / BOXES_ALONG_EXTENT, 1))) + 1):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Ints, Shape, coordinates, nonzero_voxels
+from segjury.metrics.geometry.dimension import three_axes
 from segjury.metrics.inputs import as_mask
 
 Codes = NDArray[np.uint32]
@@ -30,10 +31,8 @@ def bits(chosen: NDArray[np.bool_]) -> np.uint32:
 def voxels_of(mask: ArrayLike) -> tuple[Ints, Shape]:
     """Flat indices (x fastest, ascending) of the voxels of a mask, and its shape."""
     dense = as_mask(mask, "mask")
-    if dense.ndim != 3:
-        raise ValueError(f"mask has {dense.ndim} axes, expected 3")
-    wide, high, deep = dense.shape
-    return nonzero_voxels(dense), (wide, high, deep)
+    shape = three_axes(dense.shape, "mask")
+    return nonzero_voxels(dense), shape
 
 
 def padded(voxels: Ints, shape: Shape) -> tuple[Ints, Shape]:

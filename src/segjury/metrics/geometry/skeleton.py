@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Bools, Floats, Ints, Shape, coordinates
+from segjury.metrics.geometry.dimension import three_spacings
 from segjury.metrics.geometry.neighbourhood import (
     CENTRE,
     OFFSETS,
@@ -86,7 +87,8 @@ def skeleton_graph(skeleton: ArrayLike, *, spacing_mm: ArrayLike) -> SkeletonGra
 
 def graph_of_voxels(voxels: Ints, shape: Shape, *, spacing_mm: ArrayLike) -> SkeletonGraph:
     """`skeleton_graph` from flat voxel indices (x fastest, ascending)."""
-    points_mm = np.stack(coordinates(voxels, shape), axis=1) * np.asarray(spacing_mm, float)
+    spacing = np.array(three_spacings(spacing_mm, shape))
+    points_mm = np.stack(coordinates(voxels, shape), axis=1) * spacing
     links = links_between(voxels, shape)
     degree = np.bincount(links.ravel(), minlength=len(voxels))
     in_junction = degree >= JUNCTION_LINKS

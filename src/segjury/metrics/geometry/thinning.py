@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import LONGEST_SPAN, Bools, Ints, Shape, bounding_box, coordinates, flat
+from segjury.metrics.geometry.dimension import flat_axes, is_volume, stood_up
 from segjury.metrics.geometry.neighbourhood import (
     CENTRE,
     OFFSETS,
@@ -19,6 +20,7 @@ from segjury.metrics.geometry.neighbourhood import (
     neighbourhood,
     voxels_of,
 )
+from segjury.metrics.inputs import as_array
 
 Thinning = Literal["lee", "topology-preserving"]
 
@@ -46,13 +48,15 @@ def thin_voxels(voxels: Ints, shape: Shape, thinning: Thinning) -> Ints:
 def _lee(voxels: Ints, shape: Shape) -> Ints:
     from skimage.morphology import skeletonize
 
+    shape, _ = stood_up(shape)
     box = bounding_box(voxels, shape)
     if box is None:
         return voxels
     mask = np.zeros(box.shape, bool)
     for start in range(0, voxels.size, LONGEST_SPAN):
         mask[box.places(voxels[start : start + LONGEST_SPAN], shape)] = True
-    x, y, z = np.nonzero(skeletonize(mask, method="lee"))
+    plane = mask if is_volume(shape) else mask[:, 0]
+    x, y, z = np.nonzero(skeletonize(plane, method="lee").reshape(mask.shape))
     thin = (x + box.x.start) + shape[0] * ((y + box.y.start) + shape[1] * (z + box.z.start))
     return np.sort(thin)
 
@@ -60,23 +64,25 @@ def _lee(voxels: Ints, shape: Shape) -> Ints:
 def skeleton(mask: ArrayLike) -> Bools:
     """The skeleton of a mask: curves along its middle, and surfaces only around its cavities.
 
-    Layer by layer, from six directions in turn, voxels are removed whose removal changes no
-    component, tunnel or cavity (simple points, Bertrand and Malandain 1994) and that are no end
-    of a curve. Voxels removed at once are never neighbours (eight subfields of the grid), so that
-    no removal spoils the test of another, and the skeleton has the Betti numbers of the mask.
+    Layer by layer, from six directions in turn (in 2D from four), voxels are removed whose removal
+    changes no component, tunnel or cavity (simple points, Bertrand and Malandain 1994) and that are
+    no end of a curve. Voxels removed at once are never neighbours (eight subfields of the grid), so
+    that no removal spoils the test of another, and the skeleton has the Betti numbers of the mask.
     The thinning of Lee et al. 1994 as in scikit-image looks for ends before a layer is removed,
     not while, and so loses whole vessels, among them every bar 2 x 2 voxels wide.
     The skeleton of a component depends on nothing else. It may lie one voxel beside when the
     image is mirrored, and ends about a vessel's radius before the vessel does.
     """
     voxels, shape = voxels_of(mask)
-    thin = np.zeros(shape, bool, order="F")
+    thin = np.zeros(as_array(mask, "mask").shape, bool, order="F")
     flat(thin)[skeleton_voxels(voxels, shape)] = True
     return thin
 
 
 def skeleton_voxels(voxels: Ints, shape: Shape) -> Ints:
     """`skeleton` from and to flat voxel indices (x fastest, ascending)."""
+    shape, _ = stood_up(shape)
+    directions = [d for d in DIRECTIONS if not OFFSETS[d][list(flat_axes(shape))].any()]
     around = neighbourhood(voxels, shape)
     x, y, z = coordinates(voxels, shape)
     subfield = ((x & 1) + 2 * (y & 1) + 4 * (z & 1)).astype(np.int8)
@@ -84,7 +90,7 @@ def skeleton_voxels(voxels: Ints, shape: Shape) -> Ints:
     left = np.arange(len(voxels))
     before = -1
     while before != (before := len(left)):
-        for direction in DIRECTIONS:
+        for direction in directions:
             left = _peeled(left, direction, code, subfield, around)
     return voxels[left]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from segjury.benchmark.case import Structure
 from segjury.metrics import contact, invasion
+from segjury.metrics.geometry.dimension import is_volume
 from segjury.metrics.metric import Reading
 from segjury.metrics.overlap import ThresholdOptions
 from segjury.scoring.comparison import Comparison
@@ -23,4 +24,6 @@ def score_contact_angle(
     predicted = comparison.contact_angles(name, structure, use.thresholds)
     raters = comparison.reference.contact_angles[name]
     value = invasion.sample_distance(raters, predicted)
-    return Measured(value, "", angle_parts(raters[None], predicted[None], use.thresholds))
+    note = "" if is_volume(structure.mask.shape) else "an image in 2D has no sections of vessels"
+    parts = angle_parts(raters[None], predicted[None], use.thresholds, ["angle"])
+    return Measured(value, note, parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,19 +21,27 @@ def score_vi(
     comparison: Comparison, name: str, structure: Structure, use: ThresholdOptions, reading: Reading
 ) -> Measured:
     """Distance between raters' and predicted slice-wise contact angles."""
-    predicted = comparison.invasion_angles(name, structure, use.thresholds).of(reading)
+    found = comparison.invasion_angles(name, structure, use.thresholds)
+    predicted = found.of(reading)
     raters = comparison.reference.invasion_angles[name].of(reading)
     value = invasion.vi_score(raters, predicted, reading=reading)
-    return Measured(value, "", angle_parts(raters, predicted, use.thresholds))
+    quantities = [f"angle axis {axis}" for axis in found.axes(reading)]
+    note = "" if quantities else "the image has no plane"
+    return Measured(value, note, angle_parts(raters, predicted, use.thresholds, quantities))
 
 
 def angle_parts(
-    raters: NDArray[np.float64], predicted: NDArray[np.float64], thresholds: tuple[float, ...]
+    raters: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    thresholds: tuple[float, ...],
+    quantities: Sequence[str],
 ) -> tuple[Component, ...]:
-    """The angles behind a score: per array axis, where there are several, and mask."""
+    """The angles behind a score: per quantity and mask."""
     items = [f"rater {k + 1}" for k in range(raters.shape[1])] + [f"p > {t:g}" for t in thresholds]
     return tuple(
-        Component(f"angle axis {axis}" if len(raters) > 1 else "angle", item, float(value))
-        for axis, row in enumerate(np.concatenate([raters, predicted], axis=1))
+        Component(quantity, item, float(value))
+        for quantity, row in zip(
+            quantities, np.concatenate([raters, predicted], axis=1), strict=True
+        )
         for item, value in zip(items, row, strict=True)
     )
