@@ -79,6 +79,19 @@ def test_a_square_and_the_smaller_one_in_it_by_hand(way):
     assert metrics.assd(large, small, definition="edge-voxels") == pytest.approx(pixels)
 
 
+@each_way
+def test_a_square_that_fills_the_image_and_the_one_in_it_by_hand(way):
+    large, small = laid(square(6), way), laid(square(4), way)
+    for definition in ("surfel", "edge-voxels"):
+        assert metrics.nsd(large, small, tolerance_mm=0.5, definition=definition) == 0
+    pixels = (16 + 4 * math.sqrt(2) + 12) / (20 + 12)  # 20 edge pixels, 4 of them corners, and 12
+    found = metrics.assd(large, small, definition="edge-voxels")
+    assert found == pytest.approx(pixels) == pytest.approx(1.0518, abs=1e-4)
+    length = (20 + 2 * math.sqrt(2)) + (12 + 2 * math.sqrt(2))
+    expected = (20 + 4 + 12 + 2 * math.sqrt(2)) / length
+    assert metrics.assd(large, small) == pytest.approx(expected)
+
+
 def test_the_image_ends_where_its_plane_does():
     full = np.ones((5, 7), bool)
     edge = edge_voxels(nonzero_voxels(full[:, :, None]), (5, 7, 1))

@@ -81,9 +81,7 @@ def as_raters(given: Any, **others: Any) -> Bools:
     array = as_array(given, "raters")
     if array.ndim == 0 or not len(array):
         raise ValueError(f"raters has shape {array.shape}, expected a mask for each rater")
-    return np.stack(
-        [with_three_axes(_one_label(mask, f"rater {k}")) for k, mask in enumerate(array, 1)]
-    )
+    return np.stack([as_mask(mask, f"rater {k}") for k, mask in enumerate(array, 1)])
 
 
 def as_map(given: Any, name: str = "probability") -> NDArray[Any]:
