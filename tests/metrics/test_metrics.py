@@ -122,6 +122,47 @@ def test_a_vessel_that_is_not_there_is_undefined():
     assert vi(nothing, [nothing], nothing.astype(float), reading="released") == 0
 
 
+def lesion_in_noise(shape=(30, 29, 31), seed=0):
+    """A small lesion of two raters off the middle, and a map that is never sure of anything."""
+    raters = np.zeros((2, *shape), bool)
+    raters[:, 4:7, 20:24, 14:16] = raters[0, 7, 20, 14] = True
+    return raters, np.random.default_rng(seed).random(shape)
+
+
+def ece_in(box, raters, p, bins=50):
+    """ECE in a box, mean over the raters, by numpy's histograms."""
+    inside, confidence = p[box], np.maximum(p[box], 1 - p[box])
+    edges = np.arange(bins + 1) / bins
+    sums, _ = np.histogram(confidence, edges, weights=confidence)
+    errors = []
+    for rater in raters:
+        right = (inside > 0.5) == rater[box]
+        hits, _ = np.histogram(confidence, edges, weights=right.astype(float))
+        errors.append(np.abs(hits - sums).sum() / inside.size)
+    return np.mean(errors)
+
+
+def test_the_box_of_calibration_in_each_reading():
+    raters, p = lesion_in_noise()
+    # marks from 4 to 7, 20 to 23 and 14 to 15; the volume ends at 30, 29 and 31
+    both_sides = np.s_[0:13, 15:29, 9:21]
+    one_less = np.s_[0:12, 15:28, 9:20]
+    found = {r: mr_ece(raters, p, padding_voxels=5, reading=r) for r in READINGS}
+    assert found["corrected"] == pytest.approx(ece_in(both_sides, raters, p), rel=1e-12)
+    assert found["published"] == pytest.approx(ece_in(one_less, raters, p), rel=1e-12)
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("padding_voxels", [0, 1, 5, 20])
+def test_calibration_near_a_lesion_is_the_same_in_the_mirror(axis, padding_voxels):
+    raters, p = lesion_in_noise()
+    found = [
+        mr_ece(*given, padding_voxels=padding_voxels)
+        for given in ((raters, p), (np.flip(raters, axis + 1), np.flip(p, axis)))
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
 @pytest.mark.parametrize("metric", [thr_dsc, mr_ece])
 def test_another_grid_is_refused(metric):
     with pytest.raises(ValueError, match=r"probability has shape \(1, 1, 4\)"):

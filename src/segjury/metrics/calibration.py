@@ -52,6 +52,7 @@ MR_ECE = Metric(
     direction="lower",
     bounds=(0.0, 1.0),
     decimals=4,
+    flip_invariant=("corrected",),  # the box of the others ends a voxel earlier at its upper side
     needs_probability=True,
 )
 ECE = Metric(
@@ -115,10 +116,10 @@ def mr_ece(
     """Top-label ECE of `(1-p, p)` against each rater, averaged over the raters.
 
     `ECE_k = sum_b |hits_b - confidence_b| / n` over confidence bins `[j/bins, (j+1)/bins)`, inside
-    the raters' union box widened by `padding_voxels` (one less at the upper end, as released).
-    `corrected` and `published`: float64, the last bin closed at 1, box clipped to the volume.
-    `released`: float32 probabilities, bin edges and sums, confidence 1 in a bin of its own, and a
-    negative start of the box counts from the far end, as the organisers' slicing does.
+    the raters' union box widened by `padding_voxels` and clipped to the volume, the last bin closed
+    at 1, in float64. `published`: the box is widened by one voxel less at the upper end.
+    `released`: so it is, float32 probabilities, bin edges and sums, confidence 1 in a bin of its
+    own, and a negative start of the box counts from the far end, as the organisers' slicing does.
     NaN where the box is empty or no rater marks anything. Source: CURVAS-PDACVI 6.3.
     """
     check_reading(reading)
@@ -142,27 +143,35 @@ def _each(given: Any, name: str) -> Any:
 
 @dataclass(frozen=True)
 class ScoredBox:
-    """The padded box around the raters' marks: as the released code slices it, and clipped."""
+    """The padded box around the raters' marks, as each reading has it."""
 
     released: Box
-    clipped: Box
+    published: Box
+    corrected: Box
     wraps: bool  # whether the released box begins before the volume and reads from its far end
 
     def of(self, reading: Reading) -> Box:
         """The box a reading uses."""
-        return self.released if reading == "released" else self.clipped
+        boxes: dict[Reading, Box] = {"released": self.released, "published": self.published}
+        return boxes.get(reading, self.corrected)
 
 
 def scored_box(
     box: Box | None, shape: tuple[int, int, int], padding_voxels: int = PADDING_VOXELS
 ) -> ScoredBox | None:
-    """The box of the marked voxels from `min - padding` up to, not with, `max + padding`."""
+    """The box of the marked voxels, padded on all sides and clipped to the volume.
+
+    As released, it reaches from `min - padding` up to, not with, `max + padding`, and is not
+    clipped, but sliced; as published, it is clipped.
+    """
     if box is None:
         return None
-    padded = Box(*(slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box))
-    clipped = Box(*(slice(max(s.start, 0), s.stop) for s in padded))
-    wraps = any(-n < s.start < 0 for s, n in zip(padded, shape, strict=True))
-    return ScoredBox(padded, clipped, wraps)
+    sliced = Box(*(slice(s.start - padding_voxels, s.stop - 1 + padding_voxels) for s in box))
+    clipped = Box(
+        *(slice(max(s.start, 0), min(s.stop, n)) for s, n in zip(sliced, shape, strict=True))
+    )
+    wraps = any(-n < s.start < 0 for s, n in zip(sliced, shape, strict=True))
+    return ScoredBox(sliced, clipped, box.grow(padding_voxels, shape), wraps)
 
 
 @dataclass(frozen=True)

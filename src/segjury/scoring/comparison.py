@@ -162,11 +162,11 @@ class Comparison:
     def lesion_calibration(
         self, label: int, around: calibration.ScoredBox, bins: int, reading: Reading
     ) -> calibration.CalibrationHistogram:
-        """Counts in the box around a label; the readings other than the released share them."""
+        """Counts in a reading's box around a label; others than the released share the same box."""
         counted: Reading = "released" if reading == "released" else "corrected"
-        box = around.of(counted)
+        box = around.of(reading)
         return self._kept.once(
-            ("lesion calibration", label, str(around), bins, counted),
+            ("lesion calibration", label, str(box), bins, counted),
             lambda: calibration.calibration_histogram(
                 self.reference.patterns.codes[box],
                 [self.probability(label).array[box]],
