@@ -26,12 +26,14 @@ def _dsc(scene: Scene, reading: metrics.Reading) -> float:
 
 def _crps(scene: Scene, reading: metrics.Reading) -> float:
     voxel_mm3 = float(np.prod(scene.spacing_mm))
-    volumes = scene.raters.sum(axis=(1, 2, 3)) * voxel_mm3
+    volumes = scene.raters.reshape(len(scene.raters), -1).sum(axis=1) * voxel_mm3
     predicted = float(scene.probability.sum(dtype=float)) * voxel_mm3
     return metrics.crps(volumes, predicted, reading=reading)
 
 
 def _contact_angle(scene: Scene, _reading: metrics.Reading) -> float:
+    if scene.vessel.ndim < 3:  # these functions are of volumes
+        scene = scene.moved(lambda array: array[:, :, None])
     sections = vessel_sections(scene.vessel, scene.spacing_mm)
     cut = np.stack([scene.probability.astype(float) > t for t in metrics.THRESHOLDS])
     return invasion.sample_distance(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import ndimage
 
 from segjury.metrics import (
     METRICS,
@@ -24,7 +25,13 @@ from segjury.metrics import (
     voi,
 )
 from segjury.metrics.invasion import vi_score
-from segjury.metrics.laws import changes_under_moves, moves, random_scene, unanimous_scene
+from segjury.metrics.laws import (
+    Scene,
+    changes_under_moves,
+    moves,
+    random_scene,
+    unanimous_scene,
+)
 from tests.scenes import (
     MEASURED_ELSEWHERE,
     READINGS_OF,
@@ -168,6 +175,39 @@ def test_a_centreline_lies_in_one_half_of_a_vessel_two_voxels_wide(metric):
     vessel[2:4, 2:3, 1:13] = half[2, 2, 1:13] = True
     scores = {metric(move(vessel), move(half)) for move in moves()}
     assert len(scores) == 2
+
+
+def plane_scene(seed):
+    """A scene in 2D, with spots all over it."""
+    rng = np.random.default_rng(seed)
+    noise = ndimage.gaussian_filter(rng.normal(size=(33, 27)), 2.5)
+    raters = np.stack([noise + rng.normal(0, 0.02) > 0 for _ in range(3)])
+    blurred = ndimage.gaussian_filter(np.roll(noise > 0, 1, axis=1).astype(np.float32), 1)
+    x, y = np.ogrid[:33, :27]
+    return Scene(
+        raters,
+        vessel=(x - 15) ** 2 + (y - 12) ** 2 <= 20,
+        probability=np.clip(blurred, 0, 1),
+        lines=(x % 5 == 2) | (y % 5 == 2),
+        spacing_mm=(0.7, 1.3, 1.0),
+    )
+
+
+@each
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plane_counts_the_same_in_2d_and_as_a_slice_across_any_axis(name, reading, seed):
+    plane = plane_scene(seed)
+    spacings_mm = ((1.0, 0.7, 1.3), (0.7, 1.0, 1.3), (0.7, 1.3, 1.0))
+    slices = [
+        replace(plane.moved(partial(np.expand_dims, axis=axis)), spacing_mm=spacings_mm[axis])
+        for axis in range(3)
+    ]
+    if (name, reading) == ("dsc:agreement", "released"):  # a mean over rows along the first axis
+        slices = slices[2:]
+    expected = SCORE[name](plane, reading)
+    assert math.isnan(expected) == (name == "contact_angle")
+    for moved in slices:
+        assert SCORE[name](moved, reading) == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
 @each

@@ -29,6 +29,7 @@ from segjury.metrics.invasion import (
     sample_distance,
     vessel_edges,
 )
+from tests.benchmark_files import golden_pdacvi
 
 
 def row(*values):
@@ -150,6 +151,16 @@ def test_the_box_of_calibration_in_each_reading():
     found = {r: mr_ece(raters, p, padding_voxels=5, reading=r) for r in READINGS}
     assert found["corrected"] == pytest.approx(ece_in(both_sides, raters, p), rel=1e-12)
     assert found["published"] == pytest.approx(ece_in(one_less, raters, p), rel=1e-12)
+
+
+@pytest.mark.parametrize("case", golden_pdacvi(), ids=lambda case: case.name)
+def test_calibration_near_the_lesion_of_whole_cases(case):
+    raters, p = case.arrays["annotations"] > 0, case.arrays["probability"].astype(float)
+    marked = np.argwhere(raters.any(axis=0))
+    low, high = np.maximum(marked.min(axis=0) - 20, 0), marked.max(axis=0) + 20
+    for reading, more in (("published", 0), ("corrected", 1)):
+        box = tuple(map(slice, low, high + more))
+        assert mr_ece(raters, p, reading=reading) == pytest.approx(ece_in(box, raters, p), rel=1e-9)
 
 
 @pytest.mark.parametrize("axis", range(3))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from segjury.arrays import flat
 from segjury.benchmark.case import ReferenceCase
 from segjury.images.grid import Grid
+from segjury.metrics.geometry.dimension import real_axes
 from segjury.metrics.metric import Reading
 from segjury.protocols import Protocol
 from segjury.protocols.options import ImageUse
@@ -127,7 +128,7 @@ def worst_value(use: ImageUse, grid: Grid) -> float:
     """The value that a prediction gets where it is missing or to blame; NaN where none is set."""
     if use.worst == "image-diagonal":
         sides = np.array(grid.shape) * (grid.spacing_mm if use.unit_used == "mm" else 1)
-        return math.hypot(*sides.tolist())
+        return math.hypot(*sides[list(real_axes(grid.shape))].tolist())
     worst = use.worst if isinstance(use.worst, float) else use.metric.worst
     return math.nan if worst is None else worst
 
