@@ -180,7 +180,7 @@ def invasion_angles(edges: VesselEdges, lesions: NDArray[Any], n_masks: int) -> 
 def _planes(shape: Shape) -> tuple[int, ...]:
     """The axes across which the slices of an image are planes."""
     flat = flat_axes(shape)
-    return flat[:1] if len(flat) == 1 else () if flat else (0, 1, 2)
+    return {0: (0, 1, 2), 1: flat}.get(len(flat), ())
 
 
 def _contact(
