@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
+LOWEST := tests/analysis tests/consensus tests/images/test_reading.py tests/metrics tests/results $(wildcard tests/test_golden_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format gallery bench fuzz clean
+.PHONY: help demo test test-lowest check format gallery bench fuzz clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 # A stamp, made last, so that an interrupted install is begun again.
 .venv/ready: pyproject.toml
@@ -22,6 +23,19 @@ demo: .venv/ready  ## make a synthetic benchmark, score it, rank it and write it
 
 test: .venv/ready  ## run all tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# The lowest versions that pyproject.toml declares; uv is what can choose them.
+.venv-lowest/ready: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet 'uv>=0.8'
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable .
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --group tests
+	touch $@
+
+# A small suite. Old libraries warn of what newer Pythons and neighbours will drop: not ours to mend.
+test-lowest: .venv-lowest/ready  ## run the main job and a small suite with the lowest versions of all libraries
+	out=$$(mktemp -d) && .venv-lowest/bin/segjury demo --out $$out/demo; status=$$?; rm -rf $$out; exit $$status
+	.venv-lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -W ignore::DeprecationWarning $(LOWEST)
 
 check: .venv/ready  ## lint, types, import layers
 	$(BIN)/ruff check .
@@ -44,4 +58,4 @@ fuzz: .venv/ready  ## fuzz every reader for a minute
 	for target in $$($(BIN)/python fuzz/fuzz.py --list); do $(BIN)/python fuzz/fuzz.py $$target --seconds 60 || exit 1; done
 
 clean:  ## remove what the other targets made
-	rm -rf .venv demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

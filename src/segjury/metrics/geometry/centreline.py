@@ -170,10 +170,11 @@ def _breadth(radius: Floats, interval: float) -> Floats:
 
     What reaches farther only for a short way is a branch, not the breadth of a flattened vessel.
     """
-    from scipy import ndimage
-
-    window = 2 * int(np.ceil(2 * np.median(radius) / interval)) + 1
-    return np.asarray(ndimage.median_filter(radius.max(axis=1), window, mode="nearest"))
+    # Not scipy's median_filter: some versions read beyond the data where the window is longer.
+    before = int(np.ceil(2 * np.median(radius) / interval))
+    longest = np.pad(radius.max(axis=1), before, mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(longest, 2 * before + 1)
+    return np.asarray(np.median(windows, axis=1))
 
 
 def _isotropic(mask: Bools, spacing: Floats) -> tuple[Bools, float, Floats]:
