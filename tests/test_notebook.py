@@ -199,7 +199,7 @@ def test_a_frame_is_ranked_as_was_said():
 BAD_OPTIONS = {
     "scheme": ({"scheme": "best"}, "`scheme` is 'best'. Use one of mean-of-metric-ranks"),
     "ties": ({"ties": "none"}, "`ties` is 'none'. Use one of average"),
-    "missing": ({"missing": "zero"}, "`missing` is 'zero'. Use one of error, exclude, worst"),
+    "missing": ({"missing": "zero"}, "`missing` is 'zero'.*Use one of error, exclude, worst"),
     "aggregate": ({"aggregate": 2}, "`aggregate` is '2'. Use mean, median, or a quantile"),
     "weight": ({"weights": {"dsc": 0}}, "`weights` gives dsc the weight '0'"),
     "weighted": ({"weights": {"x": 1}}, "the table has no metric x"),

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from segjury.analysis.columns import decimals
-from segjury.wording import listed, number, p_text, p_value, plural, rank, wrapped
+from segjury.wording import (
+    did_you_mean,
+    listed,
+    number,
+    p_text,
+    p_value,
+    plural,
+    rank,
+    same_name,
+    wrapped,
+)
 from tests.score_tables import ODD_NAMES
 
 
@@ -93,3 +103,26 @@ def test_one_thing_and_several() -> None:
 def test_p_in_a_sentence_and_in_a_column(p: float, said: str, column: str) -> None:
     assert p_value(p) == said
     assert p_value(p, digits=3) == column
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("dsc", "dsc"),
+        ("DSC", "dsc"),
+        ("MR-ECE", "mr_ece"),
+        (" mr ece", "mr_ece"),
+        ("a", "a"),
+        ("A-", None),
+        ("x", None),
+    ],
+)
+def test_a_name_is_known_whatever_its_capitals(given: str, meant: str | None) -> None:
+    assert same_name(given, ["dsc", "mr_ece", "a", "a_", "A_"]) == meant
+
+
+def test_an_unknown_name_gets_the_nearest_one() -> None:
+    known = ["dsc", "mr_ece", "crps"]
+    assert did_you_mean("MRECE", known) == "Did you mean 'mr_ece'? Use one of dsc, mr_ece, crps"
+    assert did_you_mean("volume", known, "It has") == "It has dsc, mr_ece, crps"
+    assert did_you_mean("x" * 10**6, ["y" * 10**6] * 3, "It has").startswith("It has y")

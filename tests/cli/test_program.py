@@ -106,7 +106,7 @@ def test_the_list_of_figures_names_all():
         (("blob",), "the figure needs SCORES"),
         (("blob", "{out}"), "the figure needs --out"),
         (("blob", "{out}", "--out", "x.jpg"), "--out is 'x.jpg'. Use a name that ends in .svg"),
-        (("boxes", "{out}", "--score", "dice", "--out", "x.svg"), "boxes has no score 'dice'"),
+        (("boxes", "{out}", "--score", "nsd", "--out", "x.svg"), "boxes has no score 'nsd'"),
         (("ranks", "{out}", "--case", "P001", "--out", "x.svg"), "ranks takes no --case"),
         (("blob", "{out}", "--score", "dsc", "--out", "x.svg"), "cannot carry the figure blob"),
         (("slices", "{out}", "--out", "x.png"), "the picture slices needs a --case"),

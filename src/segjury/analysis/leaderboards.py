@@ -14,7 +14,7 @@ from segjury.analysis.stability import FEWEST_CASES, Stability, case_stability
 from segjury.errors import InputError
 from segjury.results.columns import group_columns
 from segjury.results.results import shown
-from segjury.wording import plural
+from segjury.wording import did_you_mean, plural
 
 LEVEL = 0.95
 TOO_FEW = f"{{}}: too few for resamples to show how sure the order is, which takes {FEWEST_CASES}"
@@ -95,8 +95,9 @@ def unplaced(scores: pd.DataFrame, column: str) -> list[str]:
 def split(scores: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     """The table of each value of a column; a case may be in several cohorts."""
     if column not in ("cohort", *group_columns(scores)):
-        known = ", ".join(["cohort", *group_columns(scores)])
-        raise InputError(f"the table has no column '{column}' to split by", f"Use one of {known}")
+        known = ["cohort", *group_columns(scores)]
+        fix = did_you_mean(column, known)
+        raise InputError(f"the table has no column '{column}' to split by", fix)
     cells = scores[column].astype(str)
     several = column == "cohort"
     names_in = {cell: cell.split(";") if several else [cell] for cell in cells.unique()}

@@ -15,13 +15,21 @@ from segjury.analysis.analysis import Analysis, Settings, analyze
 from segjury.analysis.ceiling import ScoreCeiling, score_ceiling
 from segjury.analysis.columns import Column, columns, metric_direction, score_key
 from segjury.analysis.leaderboards import RankedTable, ranked_table, ranked_tables
-from segjury.analysis.ranking import Ranking, Rules, doubtful_directions, in_cohort
+from segjury.analysis.ranking import Ranking, Rules, doubtful_directions, in_cohort, readings
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, tables
 from segjury.errors import InputError
 from segjury.protocols.ranking import MissingPolicy, Scheme, Ties
 from segjury.results.columns import DEFAULTS, WHOLE
-from segjury.results.results import Results, directions, metric_names
+from segjury.results.names import (
+    a_list,
+    directions,
+    method_names,
+    metric_names,
+    named_or_titled,
+)
+from segjury.results.results import Results
+from segjury.wording import did_you_mean, same_name
 
 WHOLE_RANKING = "Whole ranking"
 
@@ -48,6 +56,8 @@ class Study(Results):
         *,
         reading: str | None = None,
         cohort: str | None = None,
+        methods: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
         metrics: Sequence[str] | None = None,
         higher: Sequence[str] = (),
         lower: Sequence[str] = (),
@@ -65,15 +75,13 @@ class Study(Results):
         also tell of metrics that may be better the other way.
         """
         for argument, names in {"baselines": baselines, "by": by, "failures": failures}.items():
-            if isinstance(names, str):
-                raise InputError(
-                    f"`{argument}` is one text, '{names}'", f"Give a list: ['{names}']"
-                )
+            a_list(argument, names)
         if samples < 0 or seed < 0 or not 0 < alpha <= 0.5:
             raise InputError(
                 f"`samples` is {samples}, `seed` {seed} and `alpha` {alpha}",
                 "Give none below 0, and an alpha from 0 to 0.5",
             )
+        results = results.of_methods(methods, exclude)
         scores = in_cohort(results.scores, cohort, results.cases)
         usual = results.rules if isinstance(results, Study) else Rules.of_run(results.run)
         said = {**results.better, **directions(scores, higher, lower)}
@@ -88,13 +96,14 @@ class Study(Results):
             seed=seed,
             alpha=alpha,
             level=1 - alpha,
-            baselines=tuple(dict.fromkeys(baselines)),
+            baselines=tuple(dict.fromkeys(method_names(scores["method"].unique(), baselines))),
             failures=tuple(failures),
         )
         kept = {each.name: getattr(results, each.name) for each in fields(Results)}
         kept |= {"scores": scores, "better": said}
         kept["warnings"] = (*results.warnings, *doubtful_directions(scores, said))
-        return cls(**kept, rules=rules, settings=settings, reading_asked=reading, by=tuple(by))
+        asked = same_name(reading, readings(scores)) or reading if reading else None
+        return cls(**kept, rules=rules, settings=settings, reading_asked=asked, by=tuple(by))
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -102,7 +111,7 @@ class Study(Results):
         return self._analysis()
 
     def _analysis(self, progress: Callable[[str], None] = lambda _step: None) -> Analysis:
-        return analyze(
+        found = analyze(
             self.scores,
             self.rules,
             self.settings,
@@ -112,6 +121,7 @@ class Study(Results):
             by=self.by,
             progress=progress,
         )
+        return replace(found, notes=(*self.on_methods, *found.notes))
 
     def analyzed(self, progress: Callable[[str], None] = lambda _step: None) -> Self:
         """The study, its analysis made; `progress` is called with what is done next."""
@@ -131,13 +141,13 @@ class Study(Results):
 
     def tests(self, score: str) -> pd.DataFrame:
         """Every test of two methods in a score; p is Holm-adjusted within its test."""
-        self.column(score)
+        key = self.column(score).key
         pairs = self.tables.get("pairs", pd.DataFrame(columns=["score"]))
-        return pairs[pairs["score"] == score].reset_index(drop=True)
+        return pairs[pairs["score"] == key].reset_index(drop=True)
 
     def leaderboards(self) -> list[RankedTable]:
         """The leaderboard of all cases, then that of each part of them."""
-        return ranked_tables(
+        found = ranked_tables(
             self.scores,
             self.rules,
             reading=self.reading_asked,
@@ -145,6 +155,7 @@ class Study(Results):
             samples=self.settings.samples,
             seed=self.settings.seed,
         )
+        return [replace(each, notes=(*self.on_methods, *each.notes)) for each in found]
 
     @cached_property
     def first_leaderboard(self) -> RankedTable:
@@ -203,11 +214,15 @@ class Study(Results):
         return columns(self.scores, [k for k in keys if k not in counted], self.directions)
 
     def column(self, score: str) -> Column:
-        """A score by its key, ranked or not."""
+        """A score by its key or title, ranked or not."""
         found = {each.key: each for each in (*self.ranked, *self.unranked)}
-        if score not in found:
-            raise InputError(f"the table has no score '{score}'", f"It has {', '.join(found)}")
-        return found[score]
+        titles = {key: each.full_title for key, each in found.items()}
+        meant = named_or_titled(score, titles)
+        if meant is None:
+            raise InputError(
+                f"the table has no score '{score}'", did_you_mean(score, found, "It has")
+            )
+        return found[meant]
 
     def title(self, score: str) -> str:
         """The title of a score, or of the whole ranking for `all`."""
@@ -287,7 +302,7 @@ def _ranking(
     for argument, given in changed.items():
         known = get_args(words[argument][1])
         if given not in known:
-            raise InputError(f"`{argument}` is '{given}'", f"Use one of {', '.join(known)}")
+            raise InputError(f"`{argument}` is '{given}'", did_you_mean(given, known))
     if aggregate is not None:
         if aggregate not in ("mean", "median") and not 0 <= _number(aggregate) <= 1:
             raise InputError(

@@ -12,6 +12,7 @@ from segjury import images
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError, MissingInputError, escaped
 from segjury.protocols import Protocol
+from segjury.wording import did_you_mean
 
 # ---- cases and methods ---------------------------------------------------------------------
 
@@ -32,7 +33,8 @@ def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str
     absent = [name for name in methods or [] if name not in found]
     if absent:
         raise InputError(
-            f"{predictions} has no method {', '.join(absent)}", f"It has {', '.join(found)}"
+            f"{predictions} has no method {', '.join(absent)}",
+            did_you_mean(absent[0], found, "It has"),
         )
     return [check_name(name, "method") for name in dict.fromkeys(methods or found)]
 

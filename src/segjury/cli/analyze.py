@@ -19,6 +19,8 @@ def analyze(
     scores: options.ScoresArgument,
     baseline: options.BaselineOption = None,
     reading: options.ReadingOption = None,
+    methods: options.MethodsOption = "",
+    exclude: options.ExcludeOption = "",
     cohort: options.CohortOption = None,
     by: options.ByOption = None,
     metrics: options.MetricsOption = "",
@@ -62,6 +64,7 @@ def analyze(
         seed=seed,
         alpha=alpha,
         reading=reading,
+        **options.chosen(methods, exclude),
         cohort=cohort,
         **options.ranking(
             metrics=metrics,

@@ -31,6 +31,8 @@ def figure(
     method: Annotated[list[str] | None, typer.Option(help="Method; pictures take several.")] = None,
     structure: Annotated[str, typer.Option(help="Vessel, organ or class.")] = "",
     reading: options.ReadingOption = None,
+    methods: options.MethodsOption = "",
+    exclude: options.ExcludeOption = "",
     higher: options.HigherOption = None,
     lower: options.LowerOption = None,
     missing: options.MissingOption = "",
@@ -46,14 +48,13 @@ def figure(
     from segjury.cli.output.terminal import print_kinds, terminal, warn
     from segjury.platforms.notebook import NotebookStudy
     from segjury.report.figures.illustration import SUFFIXES
-    from segjury.report.publish import known_kinds
+    from segjury.report.publish import check_kind, known_kinds
     from segjury.results.results import BESIDE
 
     if name == "list":
         print_kinds(known_kinds())
         return
-    if name not in known_kinds():
-        raise InputError(f"there is no figure '{name}'", f"Use one of {', '.join(known_kinds())}")
+    check_kind(name)
     if scores is None or out is None:
         what = "SCORES" if scores is None else "--out"
         raise InputError(f"the figure needs {what}", f"Use segjury figure {name} SCORES --out FILE")
@@ -64,6 +65,7 @@ def figure(
     study = NotebookStudy.of(
         options.results(scores, columns, matrix, BESIDE, raters=raters),
         reading=reading,
+        **options.chosen(methods, exclude),
         samples=bootstrap,
         seed=seed,
         **options.ranking(higher=higher, lower=lower, missing=missing),

@@ -25,14 +25,16 @@ def show(
     from segjury.cli.output.terminal import plain_table, terminal, warn
     from segjury.metrics import METRICS
     from segjury.metrics.third_party import installed_metrics, load_installed, load_metric
+    from segjury.wording import did_you_mean, same_name
 
+    name = name and (same_name(name, METRICS) or name)
     if name in METRICS:
         return _describe(METRICS[name])
     if name in installed_metrics():
         return _describe(load_metric(installed_metrics()[name]))
     if name is not None:
-        known = ", ".join([*METRICS, *installed_metrics()])
-        raise InputError(f"there is no metric '{name}'", f"Known are {known}")
+        known = [*METRICS, *installed_metrics()]
+        raise InputError(f"there is no metric '{name}'", did_you_mean(name, known, "Known are"))
     with warnings.catch_warnings(record=True) as broken:
         warnings.simplefilter("always")
         others = load_installed()

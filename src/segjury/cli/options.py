@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segjury.errors import InputError
+from segjury.wording import did_you_mean
 
 if TYPE_CHECKING:
     from segjury.results import Results
@@ -48,6 +49,10 @@ ByOption = Annotated[
     list[str] | None,
     typer.Option(help="Also each part of the cases by this column: cohort, dataset, group, ..."),
 ]
+MethodsOption = Annotated[
+    str, typer.Option(help="Only these methods, with commas.", show_default="all")
+]
+ExcludeOption = Annotated[str, typer.Option(help="Methods to leave out, with commas.")]
 MetricsOption = Annotated[
     str, typer.Option(help="Metrics that count, with commas.", show_default="the protocol's")
 ]
@@ -136,7 +141,7 @@ def readings(given: str) -> tuple[Any, ...]:
 def choice(option: str, given: str, allowed: tuple[Any, ...]) -> Any:
     """One of the words that an option takes."""
     if given not in allowed:
-        raise InputError(f"--{option} is '{given}'", f"Use one of {', '.join(allowed)}")
+        raise InputError(f"--{option} is '{given}'", did_you_mean(given, allowed))
     return given
 
 
@@ -180,6 +185,11 @@ def results(
     return Results.read(scores, columns=named, matrix=matrix, beside=beside, **more)
 
 
+def chosen(methods: str, exclude: str) -> dict[str, Any]:
+    """The methods that a command is about, as the library takes them."""
+    return {"methods": names(methods), "exclude": names(exclude) or ()}
+
+
 def ranking(
     *,
     metrics: str = "",
@@ -199,8 +209,8 @@ def ranking(
         "ties": ties or None,
         "weights": {name: _number(text) for name, text in pairs("weights", weights).items()},
         "missing": missing or None,
-        "higher": [name for given in higher or [] for name in map(str.strip, given.split(","))],
-        "lower": [name for given in lower or [] for name in map(str.strip, given.split(","))],
+        "higher": [name for given in higher or [] for name in names(given) or []],
+        "lower": [name for given in lower or [] for name in names(given) or []],
     }
 
 

@@ -18,6 +18,8 @@ from segjury.cli.program import app
 def rank(
     scores: options.ScoresArgument,
     reading: options.ReadingOption = None,
+    methods: options.MethodsOption = "",
+    exclude: options.ExcludeOption = "",
     cohort: options.CohortOption = None,
     by: options.ByOption = None,
     metrics: options.MetricsOption = "",
@@ -49,6 +51,7 @@ def rank(
     study = Study.of(
         options.results(scores, columns, matrix, beside=["cases"] if cohort else []),
         reading=reading,
+        **options.chosen(methods, exclude),
         cohort=cohort,
         by=by or (),
         samples=bootstrap,

@@ -32,6 +32,8 @@ def report(
         typer.Option(help="Kinds of figures, with commas, or none.", show_default="all there are"),
     ] = "",
     reading: options.ReadingOption = None,
+    methods: options.MethodsOption = "",
+    exclude: options.ExcludeOption = "",
     baseline: options.BaselineOption = None,
     higher: options.HigherOption = None,
     lower: options.LowerOption = None,
@@ -57,6 +59,7 @@ def report(
     study = NotebookStudy.of(
         options.results(scores, columns, matrix, BESIDE, raters=raters),
         reading=reading,
+        **options.chosen(methods, exclude),
         baselines=baseline or (),
         samples=bootstrap,
         seed=seed,

@@ -127,6 +127,8 @@ class NotebookResults(Results):
         *,
         reading: str | None = None,
         cohort: str | None = None,
+        methods: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
         metrics: Sequence[str] | None = None,
         scheme: str | None = None,
         aggregate: str | float | None = None,
@@ -146,6 +148,8 @@ class NotebookResults(Results):
             The reading to rank by; `corrected` first unless told.
         cohort
             Only the cases of this cohort, or of a condition such as `mean_pairwise_dsc<=0.3`.
+        methods, exclude
+            Methods to rank, all unless told, and to leave out.
         metrics
             The metrics that count; the protocol's unless told.
         scheme, aggregate, ties, weights, missing
@@ -165,6 +169,8 @@ class NotebookResults(Results):
             self,
             reading=reading,
             cohort=cohort,
+            methods=methods,
+            exclude=exclude,
             metrics=metrics,
             scheme=scheme,
             aggregate=aggregate,
@@ -188,6 +194,8 @@ class NotebookResults(Results):
         alpha: float = 0.05,
         reading: str | None = None,
         cohort: str | None = None,
+        methods: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
         metrics: Sequence[str] | None = None,
         scheme: str | None = None,
         aggregate: str | float | None = None,
@@ -209,7 +217,9 @@ class NotebookResults(Results):
             Rules such as `dsc<0.5` or `crps>p90` by which failures are counted too.
         samples, seed, alpha
             Resamples and their seed; the level of the tests.
-        reading, cohort, metrics, scheme, aggregate, ties, weights, missing, higher, lower
+        reading, cohort, methods, exclude, metrics, higher, lower
+            As for `leaderboard`.
+        scheme, aggregate, ties, weights, missing
             As for `leaderboard`.
 
         Returns
@@ -228,6 +238,8 @@ class NotebookResults(Results):
             alpha=alpha,
             reading=reading,
             cohort=cohort,
+            methods=methods,
+            exclude=exclude,
             metrics=metrics,
             scheme=scheme,
             aggregate=aggregate,

@@ -9,6 +9,7 @@ from segjury.errors import InputError
 from segjury.protocols.options import METRIC_USES
 from segjury.protocols.protocol import Protocol
 from segjury.protocols.toml_file import Schema, toml_text
+from segjury.wording import did_you_mean
 
 SCHEMA = Schema(
     Protocol, METRIC_USES, "name", "metric", "See `segjury protocols NAME` for the form"
@@ -32,7 +33,7 @@ def protocol_text(name_or_path: str | Path) -> str:
     if not path.is_file():
         raise InputError(
             f"there is no protocol '{name}'",
-            f"Use {', '.join(builtin_names())} or the path of a .toml file",
+            f"{did_you_mean(name, builtin_names(), 'Use')} or the path of a .toml file",
         )
     return toml_text(path)
 

@@ -26,8 +26,10 @@ from segjury.report.figures.saving.save import (
 )
 from segjury.report.pdf import needed_browser
 from segjury.report.pictures import PICTURES, case_images, report_pictures
+from segjury.results.names import method_names
 from segjury.results.read import scores_file
 from segjury.results.run import RUN
+from segjury.wording import did_you_mean
 
 RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
 ENDINGS: dict[str, ReportFormat] = {
@@ -84,10 +86,10 @@ def check_report(
         raise InputError(f"{out} is a folder", "Give the name of the file to write")
     for name in kinds or ():
         if name not in KINDS:
-            raise InputError(f"`figures` is '{name}'", f"Use one of {', '.join(KINDS)}")
+            raise InputError(f"`figures` is '{name}'", did_you_mean(name, KINDS))
     formats: dict[str, ReportFormat] = {each: each for each in get_args(ReportFormat)}
     if file_format and file_format not in formats:
-        raise InputError(f"`file_format` is '{file_format}'", f"Use one of {', '.join(formats)}")
+        raise InputError(f"`file_format` is '{file_format}'", did_you_mean(file_format, formats))
     if not file_format and out.suffix.lower() not in ENDINGS:
         raise InputError(
             f"`out` is '{out.name}', which says no format",
@@ -117,6 +119,12 @@ def known_kinds() -> dict[str, tuple[tuple[str, ...], str]]:
     return figures | {name: (("case", "method"), each.help) for name, each in PICTURES.items()}
 
 
+def check_kind(name: str) -> None:
+    """Refuse what is no figure."""
+    if name not in (kinds := known_kinds()):
+        raise InputError(f"there is no figure '{name}'", did_you_mean(name, kinds))
+
+
 def illustrate(
     name: str,
     study: Study,
@@ -127,20 +135,16 @@ def illustrate(
     predictions: Path | None = None,
 ) -> Illustration:
     """One figure of a study, or one picture of a case, of these methods."""
-    if name not in {**KINDS, **PICTURES}:
-        raise InputError(f"there is no figure '{name}'", f"Use one of {', '.join(known_kinds())}")
+    check_kind(name)
+    methods = method_names(study.methods, methods)
     if name not in PICTURES:
-        of = dict(subject) | ({"method": methods[0]} if methods else {})
-        KINDS[name].check(study, of)
+        of: Mapping[str, str] = {**subject, **({"method": methods[0]} if methods else {})}
+        of = KINDS[name].resolved(study, of)
         return KINDS[name].illustrate(study, of)
     case, cases = subject.get("case", ""), sorted(set(study.scores["case"]))
     if case not in cases:
         given = f"there is no case '{case}'" if case else f"the picture {name} needs a `case`"
-        raise InputError(given, f"Use one of {', '.join(cases)}")
-    known = ", ".join(study.methods)
-    for method in methods:
-        if method not in study.methods:
-            raise InputError(f"the table has no method '{method}'", f"It has {known}")
+        raise InputError(given, did_you_mean(case, cases))
     images = case_images(
         *_images(study, reference, predictions),
         case,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
 
-from segjury.errors import InputError
 from segjury.metrics.metric import Direction
 from segjury.results import read as files
+from segjury.results.names import chosen_methods, directions
 from segjury.results.run import RUN, Run
 from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import whole_file, whole_files
-from segjury.wording import plural
+from segjury.wording import listed, plural
 
 BESIDE = ("details", "calibration", "cases", "ceiling")
 ROWS_SHOWN = 10
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Results:
     scores were made from, `calibration` the voxels per confidence bin, `cases` what is known of
     the cases, `ceiling` what raters score as methods, `run` the record of the run, `path` where
     the table is. `better` says which values of a metric are better, where that was said.
+    `left_out` are methods of the table that are not shown.
     `problems` are predictions and cases that could not be scored, `worth_repeating` whether that
     may go well the next time.
     """
@@ -42,6 +44,7 @@ class Results:
     run: Run | None = None
     path: Path | None = None
     better: Mapping[str, Direction] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     worth_repeating: bool = False
@@ -57,6 +60,8 @@ class Results:
         raters: str | Path | None = None,
         higher: Sequence[str] = (),
         lower: Sequence[str] = (),
+        methods: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
         beside: Collection[str] = BESIDE,
     ) -> Self:
         """Read results: a folder of a run, or a table from another tool.
@@ -77,6 +82,8 @@ class Results:
             The folder that `segjury raters` wrote, if it is not beside the table.
         higher, lower
             Metrics where more, or less, is better; those of others need it said.
+        methods, exclude
+            Methods of the table to take, all unless told, and to leave out.
         beside
             Which tables to read that lie beside the scores: all that are there unless told.
 
@@ -111,7 +118,34 @@ class Results:
             run=None if path is None else Run.read(path),
             path=path,
             better=directions(scores, higher, lower),
+        ).of_methods(methods, exclude)
+
+    def of_methods(self, methods: Sequence[str] | None, exclude: Sequence[str] = ()) -> Self:
+        """The results of some methods: those named, all unless told, without those to exclude."""
+        present = [str(name) for name in self.scores["method"].unique()]
+        kept = chosen_methods(present, methods, exclude)
+        if len(kept) == len(present):
+            return self
+        tables = {name: getattr(self, name) for name in ("scores", "details", "calibration")}
+        return replace(
+            self,
+            **{
+                name: table[table["method"].isin(kept)].reset_index(drop=True)
+                for name, table in tables.items()
+                if table is not None
+            },
+            left_out=(*self.left_out, *(name for name in present if name not in kept)),
         )
+
+    @property
+    def on_methods(self) -> tuple[str, ...]:
+        """A sentence on the methods that are not shown, if there are any."""
+        if not self.left_out:
+            return ()
+        shown = self.scores["method"].nunique()
+        every = plural(shown + len(self.left_out), "method")
+        names = listed(self.left_out, most=MOST_NAMED)
+        return (f"{shown} of {every} shown, and ranked among each other; left out: {names}",)
 
     def write(self, folder: str | Path) -> None:
         """Write `scores.csv` and `.parquet`, `details`, `calibration`, `cases.csv` and `run.json`.
@@ -148,29 +182,3 @@ def write_scores(scores: pd.DataFrame, folder: Path) -> None:
     write_csv(scores, folder / "scores.csv")
     with whole_file(folder / "scores.parquet") as partial:
         scores.to_parquet(partial, index=False)
-
-
-def directions(
-    scores: pd.DataFrame, higher: Sequence[str], lower: Sequence[str]
-) -> dict[str, Direction]:
-    """Which values of the metrics named are better, by their names in the table."""
-    both = [name for name in higher if name in lower]
-    if both:
-        raise InputError(f"`higher` and `lower` both name {', '.join(both)}", "Choose one")
-    more: dict[str, Direction] = dict.fromkeys(metric_names(scores, higher), "higher")
-    less: dict[str, Direction] = dict.fromkeys(metric_names(scores, lower), "lower")
-    return more | less
-
-
-def metric_names(scores: pd.DataFrame, given: Sequence[str]) -> list[str]:
-    """Metrics as the table calls them, whatever capitals they are given in."""
-    if isinstance(given, str):
-        raise InputError(f"'{given}' is one text", f"Give a list of metrics: ['{given}']")
-    present = [str(name) for name in scores["metric"].unique()]
-    names = []
-    for name in given:
-        same = [known for known in present if known.lower() == name.lower()]
-        if name not in present and len(same) != 1:
-            raise InputError(f"the table has no metric {name}", f"It has {', '.join(present)}")
-        names.append(name if name in present else same[0])
-    return names

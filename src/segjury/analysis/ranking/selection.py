@@ -15,7 +15,7 @@ from segjury.metrics import READINGS, declared_metric, known_metric
 from segjury.metrics.metric import Direction
 from segjury.results.columns import WHOLE, group_columns
 from segjury.rounding import rounded
-from segjury.wording import listed
+from segjury.wording import did_you_mean, listed, same_name
 
 CONDITION = re.compile(r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>|=)(?P<limit>[^<>=]+)")
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
@@ -57,8 +57,9 @@ def in_cohort(
     A condition is on a column of the table or of `cases`, which a run writes about its cases;
     `dataset=open` compares words.
     """
-    if cohort is None or cohort in cohorts(scores):
-        return of_cohort(scores, cohort)
+    named = None if cohort is None else same_name(cohort, cohorts(scores))
+    if cohort is None or named is not None:
+        return of_cohort(scores, named)
     found = CONDITION.fullmatch(cohort)
     if found is None:
         raise _unknown_cohort(scores, cohort)
@@ -81,7 +82,7 @@ def _column(
     usable = [name for name in dict.fromkeys(known) if name not in (*NOT_OF_CASES, "case")]
     raise InputError(
         f"the cohort '{cohort}' needs a column '{column}' in the table or a cases.csv beside it",
-        f"Use one of {', '.join(usable)}",
+        did_you_mean(column, usable),
     )
 
 
@@ -100,11 +101,13 @@ def _compared(
 
 
 def _unknown_cohort(scores: pd.DataFrame, cohort: str) -> InputError:
-    known = ", ".join(cohorts(scores)) or "the whole table: it has no cohorts"
+    fix = "Use the whole table: it has no cohorts"
+    if names := cohorts(scores):
+        fix = did_you_mean(cohort, names)
     holders = [c for c in group_columns(scores) if cohort in set(scores[c].unique())]
     if holders:
-        known += f"; or `cohort={holders[0]}={cohort}`"
-    return InputError(f"no case is in cohort '{cohort}'", f"Use {known}")
+        fix += f"; or `cohort={holders[0]}={cohort}`"
+    return InputError(f"no case is in cohort '{cohort}'", fix)
 
 
 def selected(
@@ -121,9 +124,7 @@ def selected(
     present = readings(scores)
     reading = reading or present[0]
     if reading not in present:
-        raise InputError(
-            f"the table has no reading '{reading}'", f"Use one of {', '.join(present)}"
-        )
+        raise InputError(f"the table has no reading '{reading}'", did_you_mean(reading, present))
     table = of_cohort(scores[scores["reading"] == reading], cohort)
     if table.empty:
         raise _unknown_cohort(scores, str(cohort))

@@ -15,6 +15,7 @@ from segjury.errors import InputError
 from segjury.metrics import METRICS
 from segjury.metrics.metric import DECLARED, Failure
 from segjury.rounding import rounded
+from segjury.wording import did_you_mean, same_name
 
 Side = Literal["below", "above"]
 
@@ -168,11 +169,12 @@ def parse_rule(text: str, scores: Mapping[str, Floats]) -> FailureRule:
             f"'{text}' is no rule for a failure",
             "Give a metric, < or >, and a limit or a percentile: dsc<0.5 or crps>p90",
         )
-    metric, side = found["metric"].strip(), SIDES[found["sign"]]
-    if metric not in scores:
+    given, side = found["metric"].strip(), SIDES[found["sign"]]
+    metric = same_name(given, scores)
+    if metric is None:
         raise InputError(
-            f"the rule '{text}' is about '{metric}', which has no scores",
-            f"Use one of {', '.join(scores)}" if scores else "Give scores",
+            f"the rule '{text}' is about '{given}', which has no scores",
+            did_you_mean(given, scores) if scores else "Give scores",
         )
     if not found["percentile"]:
         return FailureRule(metric, side, number, "as given")

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from segjury.errors import InputError
+from segjury.wording import did_you_mean
 
 BENCHMARKS = {
     "curvas-pdacvi-2025": "pdacvi",
@@ -23,7 +24,7 @@ def benchmark_writer(protocol: str) -> partial[None]:
 
     if protocol not in BENCHMARKS:
         raise InputError(
-            f"no phantom for the protocol {protocol!r}", f"Use one of {', '.join(BENCHMARKS)}"
+            f"no phantom for the protocol {protocol!r}", did_you_mean(protocol, BENCHMARKS)
         )
     return partial(write_benchmark, import_module(f"{__name__}.{BENCHMARKS[protocol]}").PHANTOM)
 

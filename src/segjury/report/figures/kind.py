@@ -15,7 +15,8 @@ from segjury.analysis.study import Study
 from segjury.analysis.tables import ALL
 from segjury.errors import InputError
 from segjury.report.figures.illustration import Illustration
-from segjury.wording import plain
+from segjury.results.names import named_or_titled
+from segjury.wording import did_you_mean, plain
 
 # What a figure is of: {"score": "dsc"}, {"case": "P001", "method": "A"}, nothing for the table
 Subject = Mapping[str, str]
@@ -63,8 +64,8 @@ class Kind:
             label=label,
         )
 
-    def check(self, study: Study, of: Subject) -> None:
-        """Refuse what a study cannot carry, before it fails to be drawn."""
+    def resolved(self, study: Study, of: Subject) -> Subject:
+        """The subject by its names in the table; what a study cannot carry is refused."""
         known = self.subjects(study)
         if not known:
             raise InputError(
@@ -79,10 +80,15 @@ class Kind:
         ]
         for part in (part for part in needed if part not in of):
             raise InputError(f"the figure {self.name} needs a `{part}`", _choice(scores))
-        if scores and of.get("score", ALL) not in (ALL, *scores):
-            raise InputError(
-                f"the figure {self.name} has no score '{of['score']}'", _choice(scores)
-            )
+        given = of.get("score", ALL)
+        if not scores or given == ALL:
+            return of
+        titles = {key: study.title(key) for key in scores}
+        meant = named_or_titled(given, titles)
+        if meant is None:
+            fix = did_you_mean(given, scores)
+            raise InputError(f"the figure {self.name} has no score '{given}'", fix)
+        return {**of, "score": meant}
 
 
 def _choice(scores: Sequence[str]) -> str:
