@@ -239,6 +239,28 @@ CASES = (
 )
 
 
+def _workbook(packing: int) -> bytes:
+    """A workbook with one small table."""
+    link = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+    cell = '<c t="inlineStr"><is><t>{}</t></is></c>'
+    words = "".join(map(cell.format, ("method", "case", "metric", "value")))
+    row = f"{cell.format('A')}<c><v>1</v></c>" + '<c t="s"><v>0</v></c><c><f>1</f><v>0.5</v></c>'
+    files = {
+        "xl/workbook.xml": f'<workbook {link}><sheet name="S" r:id="r1"/></workbook>',
+        "xl/_rels/workbook.xml.rels": '<R><Relationship Id="r1" Target="sheet.xml"/></R>',
+        "xl/sharedStrings.xml": "<sst><si><t>dsc</t></si></sst>",
+        "xl/sheet.xml": f"<worksheet><row>{words}</row><row>{row}</row></worksheet>",
+    }
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", packing) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text, packing)
+    return data.getvalue()
+
+
+WORKBOOKS = tuple(map(_workbook, (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+
+
 def _as(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
     """Read a content as the file `name` that stands beside a table."""
 
@@ -275,6 +297,7 @@ TARGETS = {
         ),
         SCORES,
     ),
+    "xlsx": Target("s.xlsx", (read_scores,), WORKBOOKS),
     "cases": Target(
         "c.csv",
         (

@@ -456,9 +456,6 @@ BAD_TABLES = {
     "metric twice": ("method,dsc,DSC_mean\nA,1,1\n", "two columns of dsc .*'dsc' and 'DSC_mean'"),
     "mixed": ("method,case,speed\nA,1,0.5\nA,2,fast\n", "A, 2, speed is 'fast'"),
     "words for ours": ("method,case,dsc,x\nA,1,good,1\n", "A, 1, dsc is 'good'"),
-    "decimal comma": ("method;case;metric;value\nA;1;dsc;0,5\n", "'0,5', with a decimal comma"),
-    "wide comma": ("method;case;speed\nA;1;0,5\n", "'0,5', with a decimal comma"),
-    "percentages": ("method,case,speed\nA,1,50 %\n", "A, 1, speed is '50 %'"),
     "more cells": (f"{HEADER}\nA,1,dsc,0,5\n", "'A,1,dsc,0,5' has 5 cells, the header has 4"),
     "fewer cells": (f"{HEADER}\nA,1,dsc,1\nA,2,dsc\n", "'A,2,dsc' has 3 cells, the header has 4"),
     "open quote": (f'{HEADER},detail\nA,1,dsc,1,"x\nA,2,dsc,1,y\n', "ends inside a quoted cell"),
@@ -477,7 +474,6 @@ def test_bad_tables_are_refused(table, text, message):
 @pytest.mark.parametrize(
     ("encoding", "message"),
     [
-        ("utf-16", "is UTF-16 text. Save it as CSV in UTF-8"),
         ("utf-16-le", "is not text"),
         ("latin-1", r"is not UTF-8 text \(line 2 has the byte 0xc4\)"),
     ],

@@ -21,7 +21,7 @@ def figure(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Kind of figure; list shows all.")],
     scores: Annotated[
         Path | None,
-        typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool."),
+        typer.Argument(metavar="SCORES", help="A scores.csv, or a table of any other tool."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The file to write: .svg, .png, .pdf, or .csv for its data.")

@@ -33,7 +33,10 @@ AllowCodeOption = Annotated[
     bool, typer.Option("--allow-code", help="Run the Python code that the protocol names.")
 ]
 ScoresArgument = Annotated[
-    Path, typer.Argument(metavar="SCORES", help="A scores.csv, or a CSV of any other tool.")
+    Path,
+    typer.Argument(
+        metavar="SCORES", help="A scores.csv, or a table of any other tool: CSV, xlsx, parquet."
+    ),
 ]
 
 HigherOption = Annotated[list[str] | None, typer.Option(help="Metric where more is better.")]

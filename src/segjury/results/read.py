@@ -11,13 +11,8 @@ import pandas as pd
 
 from segjury.errors import InputError, MissingInputError
 from segjury.results.columns import BIN_COLUMNS, COLUMNS, DETAIL_COLUMNS, HITS, RATER
-from segjury.results.forms import (
-    cells_of,
-    long_form,
-    mean_over_raters,
-    values_of_raters,
-    with_our_names,
-)
+from segjury.results.forms import long_form, with_our_names
+from segjury.results.long_table import mean_over_raters, values_of_raters
 from segjury.runtime.tables import numbers, read_cells
 
 CEILING = "ceiling.csv"
@@ -30,7 +25,7 @@ def read_scores(
     groups: Collection[str] = (),
     matrix: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table of scores: CSV, parquet or a data frame, ours or another tool's.
+    """Read a table of scores: a CSV, parquet or xlsx file, or a data frame; ours or another tool's.
 
     - Long: `method, case, metric, value`. Further columns are groups of cases, such as `dataset`
       or `sex`, and the same in all rows of a case. With a column `rater` a value is the mean of
@@ -54,21 +49,39 @@ def scores_and_raters(
     columns: Mapping[str, str] | None = None,
     groups: Collection[str] = (),
     matrix: str | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+) -> tuple[pd.DataFrame, pd.DataFrame | None, list[str]]:
     """The table of scores, and each rater's values as details if it has them; see `read_scores`.
 
-    A rater's value is the quantity `score` of the item `rater NAME`.
+    A rater's value is the quantity `score` of the item `rater NAME`. The sentences say how numbers
+    were read that are not written as usual.
     """
     if isinstance(source, pd.DataFrame):
-        cells, name = cells_of(source), "the table"
+        cells, name = _cells_of(source), "the table"
     else:
         file = scores_file(source)
         cells, name = read_cells(file), file.name
     table = with_our_names(cells, columns or {}, name)
-    scores = long_form(table, name, groups=groups, matrix=matrix)
+    scores, said = long_form(table, name, groups=groups, matrix=matrix)
     if RATER not in scores:
-        return scores, None
-    return mean_over_raters(scores, name), values_of_raters(scores)
+        return scores, None, said
+    return mean_over_raters(scores, name), values_of_raters(scores), said
+
+
+def _cells_of(table: pd.DataFrame) -> pd.DataFrame:
+    """A data frame as a file would be read: fractions as numbers, all else as text; a copy.
+
+    An index with names is columns.
+    """
+    if any(name is not None for name in table.index.names):
+        table = table.reset_index()
+    columns = [
+        cells.astype(np.float64)
+        if pd.api.types.is_float_dtype(cells)
+        else pd.Series(["" if pd.isna(cell) else str(cell) for cell in cells.tolist()], dtype=str)
+        for cells in (table.iloc[:, place] for place in range(table.shape[1]))
+    ]
+    frame = pd.concat([cells.reset_index(drop=True) for cells in columns], axis=1)
+    return frame.set_axis(list(map(str, table.columns)), axis="columns")
 
 
 def read_details(path: Path) -> pd.DataFrame | None:

@@ -69,9 +69,9 @@ class Results:
         Parameters
         ----------
         source
-            A folder that `segjury evaluate` wrote; a CSV or parquet file; or a data frame. A table
-            of others is long (`method, case, metric, value`), has a column per metric, or is a
-            `matrix`.
+            A folder that `segjury evaluate` wrote; a CSV, parquet or xlsx file; or a data frame.
+            A table of others is long (`method, case, metric, value`), has a column per metric, or
+            is a `matrix`.
         columns
             What our columns are called in the table, as in `{"method": "team"}`.
         groups
@@ -94,7 +94,7 @@ class Results:
 
         """
         path = None if isinstance(source, pd.DataFrame) else Path(source)
-        scores, by_rater = files.scores_and_raters(
+        scores, by_rater, said = files.scores_and_raters(
             source if isinstance(source, pd.DataFrame) else Path(source),
             columns=columns,
             groups=groups,
@@ -118,6 +118,7 @@ class Results:
             run=None if path is None else Run.read(path),
             path=path,
             better=directions(scores, higher, lower),
+            warnings=tuple(said),
         ).of_methods(methods, exclude)
 
     def of_methods(self, methods: Sequence[str] | None, exclude: Sequence[str] = ()) -> Self:

@@ -40,10 +40,13 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def read_text(path: Path) -> bytes:
-    """The bytes of a text file without marks and empty lines in front; UTF-8 or refused."""
+    """The text of a file in UTF-8, without marks and empty lines in front.
+
+    UTF-16 is read where a mark says so; any other encoding is refused.
+    """
     data, file = path.read_bytes(), path.name
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError(f"{file} is UTF-16 text", "Save it as CSV in UTF-8")
+        data = _from_utf16(data, file)
     if b"\0" in data:
         line = data[: data.index(b"\0")].count(b"\n") + 1
         raise InputError(f"{file} is not text (line {line} has a NUL)", "Save it as CSV in UTF-8")
@@ -66,8 +69,6 @@ def header(data: bytes, file: str) -> tuple[list[str], str]:
             ) from None
         if len(names) > len(best):
             best, separator = names, candidate
-        if len(best) > 1:
-            break
     if not best:
         raise InputError(f"{file} cannot be read (it is empty)", "Give a CSV")
     check_width(len(best), file)
@@ -81,6 +82,13 @@ def check_width(columns: int, file: str) -> None:
             f"{file} has {columns:,} columns, more than {MOST_COLUMNS:,}",
             "Give a long table: method, case, metric, value",
         )
+
+
+def _from_utf16(data: bytes, file: str) -> bytes:
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeError:
+        raise InputError(f"{file} is not whole UTF-16 text", "Save it as CSV in UTF-8") from None
 
 
 def _check_utf8(data: bytes, file: str) -> None:

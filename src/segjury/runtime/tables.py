@@ -1,4 +1,4 @@
-"""Tables as text files: CSV and parquet in, with every cell as text; CSV out."""
+"""Tables in files: CSV, parquet and workbooks in, with every cell as text; CSV out."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute  # type: ignore[import-untyped]
 import pyarrow.csv  # type: ignore[import-untyped]
 import pyarrow.parquet  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from segjury.errors import InputError, MissingInputError
 from segjury.runtime.csv_text import check_width, header, read_text
+from segjury.runtime.workbook import SUFFIXES, read_workbook
 from segjury.runtime.writing import whole_file
 
 LONGEST_ROW_BYTES = 1 << 24
-NO_VALUE = ("", "nan", "na", "none", "null")
+MOST_BYTES = 1 << 31  # of a parquet file, unpacked
+ROWS_AT_ONCE = 1 << 14
+TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+NO_VALUE = (
+    *("", "nan", "na", "none", "null", "n/a", "n.a.", "#n/a", "<na>"),
+    *("-", "\N{EN DASH}", "\N{EM DASH}"),
+)
 _END = "\x03"  # the control character for the end of a text
 
 
@@ -37,7 +45,7 @@ def quoting(table: pd.DataFrame) -> Any:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Any table, CSV or parquet, with its cells as text; see `numbers`."""
+    """Any table, in whatever kind of file, with its cells as text; see `numbers`."""
     if not path.is_file():
         raise MissingInputError(f"there is no table {path}", "Give a CSV")
     table = read_cells(path)
@@ -70,6 +78,9 @@ def read_cells(path: Path) -> pd.DataFrame:
     try:
         if path.suffix.lower() == ".parquet":
             return _read_parquet(path)
+        if path.suffix.lower() in SUFFIXES:
+            names, *rows = read_workbook(path)
+            return pd.DataFrame(rows, columns=names, dtype=str)
         text = read_text(path)
         names, separator = header(text, path.name)
         return _cells(text, separator, len(names), path.name).set_axis(names, axis="columns")
@@ -79,18 +90,47 @@ def read_cells(path: Path) -> pd.DataFrame:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    """The columns of a parquet file; pieces are counted before they are unpacked.
+
+    A few bytes can stand for any number of equal values, or for one long text many times.
+    """
     file = pa.parquet.ParquetFile(path)  # read_table would make columns of folders called x=y
+    about = file.schema_arrow
     check_width(file.metadata.num_columns, path.name)
-    table = file.read()
+    texts = [each.name for each in about if each.type in TEXT_TYPES]
+    file = pa.parquet.ParquetFile(path, read_dictionary=texts)  # each text once, until counted
+    left, pieces = MOST_BYTES, []
+    for batch in file.iter_batches(ROWS_AT_ONCE):
+        left -= sum(map(_unpacked_bytes, batch.columns))
+        if left < 0:
+            raise InputError(
+                f"{path.name} unpacks to over {MOST_BYTES >> 20:,} MB", "Give a smaller table"
+            )
+        pieces.append([_as_cells(column) for column in batch.columns])
+    places = [str(place) for place in range(len(about.names))]  # two columns may have one name
+    kinds = [each.type if pa.types.is_floating(each.type) else pa.large_string() for each in about]
     columns = [
+        pa.chunked_array([piece[place] for piece in pieces], kind)
+        for place, kind in enumerate(kinds)
+    ]
+    frame: pd.DataFrame = pa.table(columns, places).to_pandas()
+    return frame.set_axis(about.names, axis="columns")
+
+
+def _unpacked_bytes(column: Any) -> int:
+    """What a column takes when each cell has its own text."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pa.compute.binary_length(column.dictionary.cast(pa.large_binary()))
+    return int(pa.compute.sum(lengths.take(column.indices)).as_py() or 0) + int(column.nbytes)
+
+
+def _as_cells(column: Any) -> Any:
+    return (
         column
         if pa.types.is_floating(column.type)
         else column.cast(pa.large_string()).fill_null("")
-        for column in table.columns
-    ]
-    places = [str(place) for place in range(len(columns))]  # two columns may have one name
-    frame: pd.DataFrame = pa.table(columns, places).to_pandas()
-    return frame.set_axis(table.column_names, axis="columns")
+    )
 
 
 def _cells(data: bytes, separator: str, width: int, file: str) -> pd.DataFrame:
