@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from segjury.cli import options
+from segjury.cli import completion, options
 from segjury.cli.program import BAD_INPUT, STOPS, TRY_AGAIN, Terminated, app, ending
 from segjury.errors import InputError
 
@@ -27,7 +27,10 @@ def evaluate(
     out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
     reading: Annotated[
         str,
-        typer.Option(help=f"One of {', '.join(options.READING_CHOICES)}, or several with commas."),
+        typer.Option(
+            help=f"One of {', '.join(options.READING_CHOICES)}, or several with commas.",
+            autocompletion=completion.several_of(options.READING_CHOICES),
+        ),
     ] = "all",
     methods: Annotated[
         str, typer.Option(help="Methods to score, with commas.", show_default="all")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from segjury.cli import options
+from segjury.cli import completion, options
 from segjury.cli.program import app
 from segjury.errors import InputError
 
@@ -18,7 +18,14 @@ from segjury.errors import InputError
     "[cyan]segjury figure slices results/scores.csv --case P003 --method A --out p003.png[/]"
 )
 def figure(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Kind of figure; list shows all.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Kind of figure; list shows all.",
+            autocompletion=completion.one_of((*completion.FIGURES, "list")),
+        ),
+    ],
     scores: Annotated[
         Path | None,
         typer.Argument(metavar="SCORES", help="A scores.csv, or a table of any other tool."),
@@ -26,7 +33,13 @@ def figure(
     out: Annotated[
         Path | None, typer.Option(help="The file to write: .svg, .png, .pdf, or .csv for its data.")
     ] = None,
-    score: Annotated[str, typer.Option(help="Score, as dsc, 'vi PORTA', or all.")] = "",
+    score: Annotated[
+        str,
+        typer.Option(
+            help="Score, as dsc, Dice, 'vi PORTA', or all.",
+            autocompletion=completion.one_of((*completion.METRICS, "all")),
+        ),
+    ] = "",
     case: Annotated[str, typer.Option(help="Case.")] = "",
     method: Annotated[list[str] | None, typer.Option(help="Method; pictures take several.")] = None,
     structure: Annotated[str, typer.Option(help="Vessel, organ or class.")] = "",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from segjury.cli import completion
 from segjury.cli.program import BAD_INPUT, family
 from segjury.errors import InputError
 
@@ -17,7 +18,12 @@ metrics = family("metrics", "List metrics, or check one of your own.", no_args_i
 
 @metrics.command(epilog="Examples: [cyan]segjury metrics[/]; [cyan]segjury metrics nsd[/]")
 def show(
-    name: Annotated[str | None, typer.Argument(help="Metric to describe.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Metric to describe.", autocompletion=completion.one_of(completion.METRICS)
+        ),
+    ] = None,
 ) -> None:
     """List the metrics, those of installed packages too; with a name, describe one."""
     import warnings

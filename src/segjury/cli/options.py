@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from segjury.cli import completion
 from segjury.errors import InputError
 from segjury.wording import did_you_mean
 
 if TYPE_CHECKING:
     from segjury.results import Results
 
-READING_CHOICES = ("all", "released", "published", "corrected")
+READING_CHOICES = completion.READINGS
 
 ProtocolArgument = Annotated[
-    str, typer.Argument(metavar="PROTOCOL", help="Name of a protocol, or the path of a .toml file.")
+    str,
+    typer.Argument(
+        metavar="PROTOCOL",
+        help="Name of a protocol, or the path of a .toml file.",
+        autocompletion=completion.protocols,
+    ),
 ]
 ReferenceOption = Annotated[Path, typer.Option(help="Folder with one folder per case.")]
 JobsOption = Annotated[
@@ -39,10 +45,20 @@ ScoresArgument = Annotated[
     ),
 ]
 
-HigherOption = Annotated[list[str] | None, typer.Option(help="Metric where more is better.")]
-LowerOption = Annotated[list[str] | None, typer.Option(help="Metric where less is better.")]
+_METRIC = completion.one_of(completion.METRICS)
+HigherOption = Annotated[
+    list[str] | None, typer.Option(help="Metric where more is better.", autocompletion=_METRIC)
+]
+LowerOption = Annotated[
+    list[str] | None, typer.Option(help="Metric where less is better.", autocompletion=_METRIC)
+]
 ReadingOption = Annotated[
-    str | None, typer.Option(help="Reading to rank by.", show_default="corrected first")
+    str | None,
+    typer.Option(
+        help="Reading to rank by.",
+        show_default="corrected first",
+        autocompletion=completion.one_of(READING_CHOICES[1:]),
+    ),
 ]
 CohortOption = Annotated[
     str | None,
@@ -57,7 +73,12 @@ MethodsOption = Annotated[
 ]
 ExcludeOption = Annotated[str, typer.Option(help="Methods to leave out, with commas.")]
 MetricsOption = Annotated[
-    str, typer.Option(help="Metrics that count, with commas.", show_default="the protocol's")
+    str,
+    typer.Option(
+        help="Metrics that count, with commas.",
+        show_default="the protocol's",
+        autocompletion=completion.several_of(completion.METRICS),
+    ),
 ]
 SchemeOption = Annotated[
     str,
@@ -65,18 +86,23 @@ SchemeOption = Annotated[
         help="mean-of-metric-ranks (with one metric: aggregate-then-rank); rank-then-aggregate: "
         "rank on each case first; test-then-rank: by the number of methods beaten significantly.",
         show_default="the protocol's",
+        autocompletion=completion.one_of(completion.SCHEMES),
     ),
 ]
 AggregateOption = Annotated[
     str,
     typer.Option(
-        help="Over cases: mean, median, or a quantile as 0.25.", show_default="the protocol's"
+        help="Over cases: mean, median, or a quantile as 0.25.",
+        show_default="the protocol's",
+        autocompletion=completion.one_of(completion.AGGREGATES),
     ),
 ]
 TiesOption = Annotated[
     str,
     typer.Option(
-        help="Rank of equal values: average, min, max or dense.", show_default="the protocol's"
+        help="Rank of equal values: average, min, max or dense.",
+        show_default="the protocol's",
+        autocompletion=completion.one_of(completion.TIES),
     ),
 ]
 WeightsOption = Annotated[
@@ -87,6 +113,7 @@ MissingOption = Annotated[
     typer.Option(
         help="A value that some methods lack: error, worst, or exclude the case for all.",
         show_default="the protocol's, else error",
+        autocompletion=completion.one_of(completion.MISSING),
     ),
 ]
 ColumnsOption = Annotated[

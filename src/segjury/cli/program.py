@@ -43,7 +43,6 @@ app = typer.Typer(
     cls=_Program,
     help="Score, rank and report segmentation benchmarks in which experts disagree.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -63,6 +62,14 @@ class _Family(TyperGroup):
         if not args or args[0] not in (*self.commands, *ctx.help_option_names):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Offer the commands, and what the first of them takes."""
+        first = next(iter(self.commands.values()))
+        taken = (each for each in first.params if each.param_type_name == "argument")
+        argument = next(taken, None)
+        named = argument.shell_complete(ctx, incomplete) if argument else []
+        return [*super().shell_complete(ctx, incomplete), *named]
 
 
 def family(name: str, about: str, *, no_args_is_help: bool = True) -> typer.Typer:

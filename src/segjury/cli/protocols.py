@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
-from segjury.cli import options
+from segjury.cli import completion, options
 from segjury.cli.program import app
 
 
 @app.command(epilog="Example: [cyan]segjury protocols curvas-pdacvi-2025 > my.toml[/]")
 def protocols(
-    name: Annotated[str | None, typer.Argument(help="Protocol to print.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Protocol to print.", autocompletion=completion.protocols),
+    ] = None,
     allow_code: options.AllowCodeOption = False,
 ) -> None:
     """List the protocols; with a name, print its definition, metrics, readings and sources.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from segjury.cli import options
+from segjury.cli import completion, options
 from segjury.cli.program import app
 
 NO_FIGURES = "none"
@@ -23,13 +23,20 @@ def report(
     file_format: Annotated[
         str,
         typer.Option(
-            "--format", help="html, pdf or markdown.", show_default="by the ending of --out"
+            "--format",
+            help="html, pdf or markdown.",
+            show_default="by the ending of --out",
+            autocompletion=completion.one_of(completion.FORMATS),
         ),
     ] = "",
     title: Annotated[str, typer.Option(show_default="the protocol's", help="Title.")] = "",
     figures: Annotated[
         str,
-        typer.Option(help="Kinds of figures, with commas, or none.", show_default="all there are"),
+        typer.Option(
+            help="Kinds of figures, with commas, or none.",
+            show_default="all there are",
+            autocompletion=completion.several_of((*completion.FIGURES, "none")),
+        ),
     ] = "",
     reading: options.ReadingOption = None,
     methods: options.MethodsOption = "",
