@@ -6,8 +6,10 @@ import math
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+
+from segjury.errors import escaped
 
 NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
@@ -22,7 +24,22 @@ _LATEX_SPECIAL = {
     **{char: f"\\{char}" for char in "&%$#_{}"},
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",  # noqa: RUF001  (a sign, not a letter)
+    "\N{MINUS SIGN}": "$-$",
+    "\N{EN DASH}": "--",
+    "…": r"\dots{}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "²": "$^{2}$",
+    "³": "$^{3}$",
+    "°": r"$^{\circ}$",
+    "µ": r"$\mu$",
+    "χ": r"$\chi$",
 }
+# what stands between the parts of a split cell, before the second, and whether both have a style
+_SPLITS = {" ± ": (r" $\pm$ ", "", True), " (": (" ", "(", False)}
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>&~$-])")
 
 # ---- numbers -------------------------------------------------------------------------------
@@ -148,32 +165,81 @@ def _folded(name: str) -> str:
 
 
 def latex_escaped(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return "".join(_LATEX_SPECIAL.get(char, char) for char in " ".join(text.split()))
+    """Text that LaTeX prints as it is, what cannot be seen written out."""
+    shown = escaped(" ".join(text.split()))
+    apart = {at + 1 for at in range(len(shown) - 1) if shown[at : at + 2] == "--"}  # no dash of two
+    return "".join(
+        ("{}" if at in apart else "") + _LATEX_SPECIAL.get(char, char)
+        for at, char in enumerate(shown)
+    )
 
 
-def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:
+def latex_table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    caption: str,
+    label: str = "",
+    split: Mapping[int, str] | None = None,
+    best: Container[tuple[int, int]] = (),
+    second: Container[tuple[int, int]] = (),
+) -> str:
     """A table of text cells, the first column to the left and the others to the right.
 
-    Needs the package booktabs.
+    `split` says of columns what divides their cells in two, ` ± ` or ` (`: there they are aligned.
+    `best` are cells in bold, `second` cells that are underlined, by row and column. Needs the
+    package booktabs.
     """
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{latex_escaped(caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
-        r"\toprule",
-        _latex_line(head),
-        r"\midrule",
-        *(_latex_line(row) for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
+    parts = split or {}
+    kinds = "".join(
+        f"r@{{{_SPLITS[parts[place]][0]}}}l" if place in parts else "r"
+        for place in range(1, len(head))
+    )
+    heads = [
+        rf"\multicolumn{{2}}{{c}}{{{latex_escaped(name)}}}" if n in parts else latex_escaped(name)
+        for n, name in enumerate(head)
     ]
-    return "\n".join(lines) + "\n"
+    lines = [
+        [
+            _latex_cell(cell, parts.get(place, ""), (row, place) in best, (row, place) in second)
+            for place, cell in enumerate(cells)
+        ]
+        for row, cells in enumerate(rows)
+    ]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_escaped(caption)}}}",
+            *([rf"\label{{{label}}}"] if label else []),
+            rf"\begin{{tabular}}{{l{kinds}}}",
+            r"\toprule",
+            _latex_line(heads),
+            r"\midrule",
+            *map(_latex_line, lines),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _latex_cell(cell: str, split: str, best: bool, second: bool) -> str:
+    """A cell, or the two that it is split in."""
+    style = r"\textbf{%s}" if best else r"\underline{%s}" if second else "%s"
+    left, sign, right = cell.partition(split) if split else (cell, "", "")
+    if split and not sign:
+        return rf"\multicolumn{{2}}{{c}}{{{style % latex_escaped(cell)}}}"
+    if not split:
+        return style % latex_escaped(cell)
+    _, before, both = _SPLITS[split]
+    behind = before + latex_escaped(right)
+    return f"{style % latex_escaped(left)} & {style % behind if both else behind}"
 
 
 def _latex_line(cells: Sequence[str]) -> str:
-    line = " & ".join(latex_escaped(cell) for cell in cells)
+    line = " & ".join(cells)
     guard = "{}" if line.startswith(("[", "*")) else ""  # or it is the option of the line before
     return guard + line + r" \\"
 

@@ -198,6 +198,11 @@ class Study(Results):
         names = map(str, self.scores["metric"].unique())
         return {name: said.get(name) or metric_direction(name) for name in names}
 
+    def columns_of(self, boards: Sequence[RankedTable]) -> tuple[Column, ...]:
+        """The scores of leaderboards, without the analysis."""
+        keys = dict.fromkeys(str(key) for each in boards for key in each.board.values.columns)
+        return columns(self.scores, list(keys), self.directions)
+
     @cached_property
     def ranked(self) -> tuple[Column, ...]:
         """The scores that count."""

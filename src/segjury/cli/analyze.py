@@ -82,7 +82,7 @@ def analyze(
     with terminal(stderr=True).status("analysing") as shown:
         found = study.analyzed(lambda step: shown.update(f"analysing: {step}")).analysis
     if out is not None:  # before printing, which a closed pipe may end
-        write_analysis(found, out)
+        write_analysis(found, out, study.ranked)
     print_analysis(found, cohort)
     if out is not None:
         log(f"written: {out / 'analysis.json'}")

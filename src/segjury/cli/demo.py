@@ -52,10 +52,10 @@ def demo(
             progress=scored,
         )
     study = read(out).analyze()
-    write_analysis(study.analysis, out)
+    write_analysis(study.analysis, out, study.ranked)
     print_analysis(study.analysis, None)
     boards = study.leaderboards()
-    write_ranked_tables(boards, out)
+    write_ranked_tables(boards, out, study.columns_of(boards))
     for board in boards:
         print_ranked_table(board, None)
     with drawing_bar() as drawn:

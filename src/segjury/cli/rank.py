@@ -72,7 +72,7 @@ def rank(
     with terminal(stderr=True).status("ranking"):
         found = study.leaderboards()
     if out is not None:
-        write_ranked_tables(found, out)
+        write_ranked_tables(found, out, study.columns_of(found))
     for ranked_table in found:
         print_ranked_table(ranked_table, cohort)
     if out is not None:

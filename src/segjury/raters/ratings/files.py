@@ -115,12 +115,16 @@ def _latex(found: RatingAnalysis) -> str:
                 ["question", "ICC(2,k)", f"{agreements[0].icc.level:.0%} interval", "alpha"],
                 lines,
                 caption="Agreement of the raters: reliability of their mean, and Krippendorff's "
-                "ordinal alpha",
+                "ordinal alpha.",
+                label="tab:rating-agreement",
             ),
             latex_table(
                 ["method", *(each.name for each in agreements)],
                 [[name, *(column.get(name, "-") for column in cells)] for name in methods],
-                caption="Ratings averaged over the raters: median ± interquartile range over cases",
+                caption="Ratings averaged over the raters: median ± interquartile range over the "
+                "cases.",
+                label="tab:ratings",
+                split=dict.fromkeys(range(1, len(agreements) + 1), " ± "),
             ),
         ]
     )
