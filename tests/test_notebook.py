@@ -252,10 +252,11 @@ def test_a_figure_of_a_study_is_that_of_the_command(study, out, tmp_path):
 
 
 def test_a_report_of_a_study_is_that_of_the_command(results, out, tmp_path):
-    written = results.analyze().report(str(tmp_path / "mine.md"), figures=[])
-    assert (written.path, written.problems) == (tmp_path / "mine.md", ())
-    command("report", out, "--out", tmp_path / "its.md", "--figures", "none")
-    assert written.path.read_bytes() == (tmp_path / "its.md").read_bytes()
+    mine, its = tmp_path / "mine" / "r.md", tmp_path / "its" / "r.md"
+    written = results.analyze().report(str(mine), figures=[])
+    assert (written.path, written.problems) == (mine, ())
+    command("report", out, "--out", its, "--figures", "none")
+    assert mine.read_bytes() == its.read_bytes()
 
 
 def test_a_report_must_say_its_format_and_known_figures(study, tmp_path):

@@ -168,6 +168,7 @@ def report(scores: pd.DataFrame) -> Report:
         pictures=[picture],
         kinds=("boxes",),
         table_hash="0123456789abcdef" * 4,
+        commands=["segjury report 'a & b.csv'"],
     )
 
 
@@ -349,7 +350,7 @@ def test_the_protocol_is_told_and_only_web_addresses_are_links(page: Node) -> No
 
 def test_the_origin_repeats_the_run_without_naming_the_computer(page: Node) -> None:
     told = section(page, "origin").text
-    assert "segjury evaluate curvas-pdacvi-2025" in told
+    assert "segjury report 'a & b.csv'" in told
     assert "segjury 9.9.9" in told
     assert "numpy" in told
     assert "12.3 s" in told

@@ -38,9 +38,9 @@ WHOLE_RANKING = "Whole ranking"
 class Study(Results):
     """Results with the rules of their ranking and their analysis.
 
-    `reading_asked` is the reading to show, `by` are columns that split the cases. The analysis is
-    made when first needed, so that tables, sentences and all figures of a study share it; figures
-    that need a table which is not there are left out.
+    `reading_asked` is the reading to show, `cohort_asked` what the cases were chosen by, `by` are
+    columns that split them. The analysis is made when first needed, so that tables, sentences and
+    all figures of a study share it; figures that need a table which is not there are left out.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -48,6 +48,7 @@ class Study(Results):
     _: KW_ONLY
     reading_asked: str | None = None
     by: tuple[str, ...] = ()
+    cohort_asked: str | None = None
 
     @classmethod
     def of(
@@ -103,7 +104,14 @@ class Study(Results):
         kept |= {"scores": scores, "better": said}
         kept["warnings"] = (*results.warnings, *doubtful_directions(scores, said))
         asked = same_name(reading, readings(scores)) or reading if reading else None
-        return cls(**kept, rules=rules, settings=settings, reading_asked=asked, by=tuple(by))
+        return cls(
+            **kept,
+            rules=rules,
+            settings=settings,
+            reading_asked=asked,
+            by=tuple(by),
+            cohort_asked=cohort,
+        )
 
     @cached_property
     def analysis(self) -> Analysis:

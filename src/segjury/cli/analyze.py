@@ -32,14 +32,12 @@ def analyze(
     higher: options.HigherOption = None,
     lower: options.LowerOption = None,
     columns: options.ColumnsOption = "",
+    groups: options.GroupsOption = "",
     matrix: options.MatrixOption = None,
     bootstrap: Annotated[int, typer.Option(min=100, metavar="N", help="Resamples.")] = 1000,
     seed: options.SeedOption = 0,
-    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of the tests.")] = 0.05,
-    failure: Annotated[
-        list[str] | None,
-        typer.Option(help="Count failures by this rule too, as 'dsc<0.5' or 'crps>p90'."),
-    ] = None,
+    alpha: options.AlphaOption = 0.05,
+    failure: options.FailureOption = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for analysis.json, tables and summary.md.")
     ] = None,
@@ -56,7 +54,7 @@ def analyze(
     from segjury.cli.output.terminal import log, terminal, warn
 
     study = Study.of(
-        options.results(scores, columns, matrix, beside=["details", "cases"]),
+        options.results(scores, columns, groups, matrix, beside=["details", "cases"]),
         baselines=baseline or (),
         by=by or (),
         failures=failure or (),

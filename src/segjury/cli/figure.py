@@ -50,6 +50,7 @@ def figure(
     lower: options.LowerOption = None,
     missing: options.MissingOption = "",
     columns: options.ColumnsOption = "",
+    groups: options.GroupsOption = "",
     matrix: options.MatrixOption = None,
     bootstrap: Annotated[int, typer.Option(min=100, metavar="N", help="Resamples.")] = 1000,
     seed: options.SeedOption = 0,
@@ -76,7 +77,7 @@ def figure(
             f"--out is '{out.name}'", f"Use a name that ends in .{', .'.join(SUFFIXES)}"
         )
     study = NotebookStudy.of(
-        options.results(scores, columns, matrix, BESIDE, raters=raters),
+        options.results(scores, columns, groups, matrix, BESIDE, raters=raters),
         reading=reading,
         **options.chosen(methods, exclude),
         samples=bootstrap,

@@ -119,6 +119,9 @@ MissingOption = Annotated[
 ColumnsOption = Annotated[
     str, typer.Option(help="Names of columns in a table of others, as method=team,case=patient.")
 ]
+GroupsOption = Annotated[
+    str, typer.Option(help="Columns of numbers that are groups of cases, with commas.")
+]
 MatrixOption = Annotated[
     str | None,
     typer.Option(help="The table has one line per case, one column per method, of this metric."),
@@ -145,6 +148,12 @@ RatersOption = Annotated[
 BaselineOption = Annotated[
     list[str] | None,
     typer.Option(help="A method that the others are compared with; may be given again."),
+]
+
+AlphaOption = Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of the tests.")]
+FailureOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Count failures by this rule too, as 'dsc<0.5' or 'crps>p90'."),
 ]
 
 
@@ -197,7 +206,7 @@ def numbers(option: str, given: str) -> tuple[float, ...]:
 def pairs(option: str, given: str) -> dict[str, str]:
     """What an option such as `a=b,c=d` says."""
     found: dict[str, str] = {}
-    for part in (part for part in given.split(",") if part.strip()):
+    for part in names(given) or []:
         name, sign, value = (text.strip() for text in part.partition("="))
         if not (name and sign and value) or name in found:
             raise InputError(f"--{option} is '{given}'", "Write it as name=value,name=value")
@@ -206,13 +215,24 @@ def pairs(option: str, given: str) -> dict[str, str]:
 
 
 def results(
-    scores: Path, columns: str, matrix: str | None, beside: Sequence[str], **more: Any
+    scores: Path,
+    columns: str,
+    groups: str,
+    matrix: str | None,
+    beside: Sequence[str],
+    **more: Any,
 ) -> Results:
     """The table that a command is about, with what lies `beside` it."""
     from segjury.results import Results
 
-    named = pairs("columns", columns)
-    return Results.read(scores, columns=named, matrix=matrix, beside=beside, **more)
+    return Results.read(
+        scores,
+        columns=pairs("columns", columns),
+        groups=names(groups) or (),
+        matrix=matrix,
+        beside=beside,
+        **more,
+    )
 
 
 def chosen(methods: str, exclude: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def rank(
     higher: options.HigherOption = None,
     lower: options.LowerOption = None,
     columns: options.ColumnsOption = "",
+    groups: options.GroupsOption = "",
     matrix: options.MatrixOption = None,
     bootstrap: options.SamplesOption = 1000,
     seed: options.SeedOption = 0,
@@ -49,7 +50,7 @@ def rank(
     from segjury.cli.output.terminal import log, terminal, warn
 
     study = Study.of(
-        options.results(scores, columns, matrix, beside=["cases"] if cohort else []),
+        options.results(scores, columns, groups, matrix, beside=["cases"] if cohort else []),
         reading=reading,
         **options.chosen(methods, exclude),
         cohort=cohort,

@@ -131,6 +131,10 @@ def _methods(report: Report) -> Iterator[str]:
     yield from ("", f"**Cite this report.** {markdown_escaped(report.citation)}", "")
     if versions := ", ".join(map(" ".join, report.provenance.versions)):
         yield from (f"**Versions.** {markdown_escaped(versions)}", "")
+    if report.commands:
+        yield from ("**To repeat this report**, in its folder:", "", "```sh")
+        yield from report.commands
+        yield from ("```", "")
     yield "For research on methods, not for decisions on patients."
 
 

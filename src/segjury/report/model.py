@@ -16,7 +16,10 @@ ReportFormat = Literal["html", "pdf", "markdown"]
 
 @dataclass(frozen=True)
 class Report:
-    """All that a report says and shows, whatever format it is written in."""
+    """All that a report says and shows, whatever format it is written in.
+
+    `commands` repeat it, in its folder.
+    """
 
     title: str
     content: Content
@@ -27,6 +30,7 @@ class Report:
     methods: tuple[Paragraph, ...]
     citation: str
     version: str
+    commands: tuple[str, ...] = ()
 
     @property
     def order(self) -> str:

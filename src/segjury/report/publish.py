@@ -26,6 +26,7 @@ from segjury.report.figures.saving.save import (
 )
 from segjury.report.pdf import needed_browser
 from segjury.report.pictures import PICTURES, case_images, report_pictures
+from segjury.report.repeat import repeating_commands
 from segjury.results.names import method_names
 from segjury.results.read import scores_file
 from segjury.results.run import RUN
@@ -70,6 +71,15 @@ def publish(
         pictures=pictures,
         title=title,
         table_hash=_table_hash(study),
+        commands=repeating_commands(
+            study,
+            out,
+            file_format=file_format,
+            title=title,
+            kinds=kinds,
+            reference=reference,
+            predictions=predictions,
+        ),
         kinds=kinds,
         jobs=jobs,
         progress=progress,

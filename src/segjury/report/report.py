@@ -30,6 +30,7 @@ def make_report(
     pictures: Sequence[Illustration] = (),
     title: str | None = None,
     table_hash: str = "",
+    commands: Sequence[str] = (),
     kinds: Collection[str] | None = None,
     formats: Sequence[Format] = FORMATS,
     jobs: int = 1,
@@ -37,8 +38,8 @@ def make_report(
 ) -> Report:
     """Analyse a table and draw its figures.
 
-    `pictures` are of cases, `table_hash` is the SHA-256 of the file of scores, `kinds` names the
-    figures wanted, `formats` the files made of each. With
+    `pictures` are of cases, `table_hash` is the SHA-256 of the file of scores, `commands` repeat
+    the report, `kinds` names the figures wanted, `formats` the files made of each. With
     `jobs` above 1 the call belongs under `if __name__ == "__main__":`, as always with processes.
     """
     study = study_of(scores)
@@ -59,6 +60,7 @@ def make_report(
         methods=methods_section(study, rules, origin, version=used, table_hash=table_hash),
         citation=citation(name, origin, version=used, table_hash=table_hash),
         version=used,
+        commands=tuple(commands),
     )
 
 

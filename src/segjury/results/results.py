@@ -23,6 +23,16 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
+class HowRead:
+    """What was said of a table when it was read: the arguments of `Results.read`."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+    matrix: str | None = None
+    raters: Path | None = None
+
+
+@dataclass(frozen=True)
 class Results:
     """A table of scores and, where a run wrote it, all that lies beside it.
 
@@ -30,7 +40,7 @@ class Results:
     scores were made from, `calibration` the voxels per confidence bin, `cases` what is known of
     the cases, `ceiling` what raters score as methods, `run` the record of the run, `path` where
     the table is. `better` says which values of a metric are better, where that was said.
-    `left_out` are methods of the table that are not shown.
+    `how_read` is what was said of the table, `left_out` are its methods that are not shown.
     `problems` are predictions and cases that could not be scored, `worth_repeating` whether that
     may go well the next time.
     """
@@ -45,6 +55,7 @@ class Results:
     path: Path | None = None
     better: Mapping[str, Direction] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    how_read: HowRead = field(default_factory=HowRead)
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     worth_repeating: bool = False
@@ -119,6 +130,7 @@ class Results:
             path=path,
             better=directions(scores, higher, lower),
             warnings=tuple(said),
+            how_read=HowRead(dict(columns or {}), tuple(groups), matrix, ceiling),
         ).of_methods(methods, exclude)
 
     def of_methods(self, methods: Sequence[str] | None, exclude: Sequence[str] = ()) -> Self:
