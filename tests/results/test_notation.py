@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import segjury
 from segjury.errors import InputError
 from segjury.results import Results
 from segjury.results.read import read_scores
@@ -54,8 +55,8 @@ def test_decimal_commas_in_a_column_per_metric_and_in_a_matrix(table):
 
 def test_that_commas_were_read_is_said(table):
     found = Results.read(table(f"{HEADER}\nA;1;dsc;0,932\n"))
-    assert found.warnings == ("s.csv has decimal commas: '0,932' is read as 0.932",)
-    assert Results.read(table(f"{HEADER}\nA;1;dsc;0.932\n")).warnings == ()
+    assert found.how_read.notes == ("s.csv has decimal commas: '0,932' is read as 0.932",)
+    assert Results.read(table(f"{HEADER}\nA;1;dsc;0.932\n")).how_read.notes == ()
 
 
 REFUSED_COMMAS = {
@@ -81,6 +82,12 @@ def test_one_cell_that_only_a_decimal_comma_explains_explains_the_others(table):
     assert values(table(f"{HEADER}\nA;1;dsc;0,932\nA;1;hd;1,234\n")) == [0.932, 1.234]
 
 
+def test_a_leaderboard_notes_it(table):
+    path = table("case;A;B\n1;0,932;0,5\n")
+    board = segjury.read(path, matrix="dsc").leaderboard()
+    assert board.notes[0] == "s.csv has decimal commas: '0,932' is read as 0.932"
+
+
 # ---- per cent ------------------------------------------------------------------------------
 
 
@@ -89,13 +96,13 @@ def test_per_cent_of_a_share_are_fractions(table):
     found = Results.read(table(text))
     assert found.scores["value"].tolist() == [0.932, 1.0, 4.5]
     assert found.scores["unit"].tolist() == ["", "", ""]
-    assert found.warnings == ("dsc is given in per cent: '93.2 %' is read as 0.932",)
+    assert found.how_read.notes == ("dsc is given in per cent: '93.2 %' is read as 0.932",)
 
 
 def test_per_cent_of_anything_else_keep_their_unit(table):
     found = Results.read(table("method,case,metric,value\nA,1,growth,93.2 %\nA,1,hd,4 %\n"))
     assert found.scores[["value", "unit"]].to_numpy().tolist() == [[93.2, "%"], [4.0, "%"]]
-    assert found.warnings == ()
+    assert found.how_read.notes == ()
 
 
 def test_per_cent_with_decimal_commas_in_a_column_per_metric_and_in_a_matrix(table):

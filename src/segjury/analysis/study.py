@@ -129,7 +129,7 @@ class Study(Results):
             by=self.by,
             progress=progress,
         )
-        return replace(found, notes=(*self.on_methods, *found.notes))
+        return replace(found, notes=(*self.on_table, *found.notes))
 
     def analyzed(self, progress: Callable[[str], None] = lambda _step: None) -> Self:
         """The study, its analysis made; `progress` is called with what is done next."""
@@ -163,7 +163,7 @@ class Study(Results):
             samples=self.settings.samples,
             seed=self.settings.seed,
         )
-        return [replace(each, notes=(*self.on_methods, *each.notes)) for each in found]
+        return [replace(each, notes=(*self.on_table, *each.notes)) for each in found]
 
     @cached_property
     def first_leaderboard(self) -> RankedTable:

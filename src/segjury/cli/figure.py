@@ -84,7 +84,7 @@ def figure(
         seed=seed,
         **options.ranking(higher=higher, lower=lower, missing=missing),
     )
-    for warning in study.warnings:
+    for warning in (*study.on_table, *study.warnings):
         warn(warning)
     with terminal(stderr=True).status("drawing"):
         study.figure(

@@ -105,7 +105,7 @@ def _scoring(
         )
     else:
         yield f"Scores of {what} were given as a table; how they were computed is not recorded."
-    yield from (f"{sentence}." for sentence in study.on_methods)
+    yield from (f"{sentence}." for sentence in study.on_table)
     if protocol.hash:
         yield f"The protocol file has the SHA-256 {protocol.hash}."
     if table_hash:

@@ -24,12 +24,16 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class HowRead:
-    """What was said of a table when it was read: the arguments of `Results.read`."""
+    """What was said of a table when it was read: the arguments of `Results.read`.
+
+    `notes` say how numbers were read that are not written as usual.
+    """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     matrix: str | None = None
     raters: Path | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,7 @@ class Results:
             run=None if path is None else Run.read(path),
             path=path,
             better=directions(scores, higher, lower),
-            warnings=tuple(said),
-            how_read=HowRead(dict(columns or {}), tuple(groups), matrix, ceiling),
+            how_read=HowRead(dict(columns or {}), tuple(groups), matrix, ceiling, tuple(said)),
         ).of_methods(methods, exclude)
 
     def of_methods(self, methods: Sequence[str] | None, exclude: Sequence[str] = ()) -> Self:
@@ -151,14 +154,15 @@ class Results:
         )
 
     @property
-    def on_methods(self) -> tuple[str, ...]:
-        """A sentence on the methods that are not shown, if there are any."""
+    def on_table(self) -> tuple[str, ...]:
+        """Sentences on how the table was read, and on its methods that are not shown."""
         if not self.left_out:
-            return ()
+            return self.how_read.notes
         shown = self.scores["method"].nunique()
         every = plural(shown + len(self.left_out), "method")
         names = listed(self.left_out, most=MOST_NAMED)
-        return (f"{shown} of {every} shown, and ranked among each other; left out: {names}",)
+        said = f"{shown} of {every} shown, and ranked among each other; left out: {names}"
+        return (*self.how_read.notes, said)
 
     def write(self, folder: str | Path) -> None:
         """Write `scores.csv` and `.parquet`, `details`, `calibration`, `cases.csv` and `run.json`.
