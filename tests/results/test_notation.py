@@ -171,3 +171,8 @@ def test_marks_of_encodings(table, encoding):
 def test_a_header_may_hold_commas_between_other_separators(table):
     found = read_scores(table("method;case;metric;value;site, country\nA;1;dsc;0.5;Bonn\n"))
     assert found["site, country"].tolist() == ["Bonn"]
+
+
+def test_a_long_row_of_digits_takes_no_long_time(table):
+    with pytest.raises(InputError, match="the value of A, 1, dsc is"):
+        read_scores(table(f"{HEADER}\nA;1;dsc;{'1' * 200_000}x\n"))

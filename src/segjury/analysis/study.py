@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import pandas as pd
 
@@ -15,11 +14,11 @@ from segjury.analysis.analysis import Analysis, Settings, analyze
 from segjury.analysis.ceiling import ScoreCeiling, score_ceiling
 from segjury.analysis.columns import Column, columns, metric_direction, score_key
 from segjury.analysis.leaderboards import RankedTable, ranked_table, ranked_tables
-from segjury.analysis.ranking import Ranking, Rules, doubtful_directions, in_cohort, readings
+from segjury.analysis.ranking import Rules, doubtful_directions, in_cohort, readings
+from segjury.analysis.ranking.asked import ranking_asked
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, tables
 from segjury.errors import InputError
-from segjury.protocols.ranking import MissingPolicy, Scheme, Ties
 from segjury.results.columns import DEFAULTS, WHOLE
 from segjury.results.names import (
     a_list,
@@ -90,7 +89,7 @@ class Study(Results):
             usual,
             metrics=tuple(metric_names(scores, metrics or ())) or usual.metrics,
             directions={**(usual.directions or {}), **said},
-            ranking=_ranking(usual.ranking, scores, **ranking),
+            ranking=ranking_asked(usual.ranking, scores, **ranking),
         )
         settings = Settings(
             samples=samples,
@@ -297,43 +296,3 @@ def completed(scores: pd.DataFrame) -> pd.DataFrame:
     for name, default in {"unit": "", "detail": "", "cohort": "", **DEFAULTS}.items():
         table[name] = table[name].fillna(default) if name in table.columns else default
     return table.astype({"method": str, "case": str, "value": float})
-
-
-def _ranking(
-    usual: Ranking,
-    scores: pd.DataFrame,
-    *,
-    scheme: str | None = None,
-    aggregate: str | float | None = None,
-    ties: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    missing: str | None = None,
-) -> Ranking:
-    """The usual way of ranking with what was asked for instead."""
-    words = {"scheme": (scheme, Scheme), "ties": (ties, Ties), "missing": (missing, MissingPolicy)}
-    changed: dict[str, Any] = {argument: given for argument, (given, _) in words.items() if given}
-    for argument, given in changed.items():
-        known = get_args(words[argument][1])
-        if given not in known:
-            raise InputError(f"`{argument}` is '{given}'", did_you_mean(given, known))
-    if aggregate is not None:
-        if aggregate not in ("mean", "median") and not 0 <= _number(aggregate) <= 1:
-            raise InputError(
-                f"`aggregate` is '{aggregate}'",
-                "Use mean, median, or a quantile from 0 to 1, as 0.25",
-            )
-        changed["aggregate"] = aggregate
-    for name, weight in (weights or {}).items():
-        if not 0 < _number(weight) < math.inf:
-            raise InputError(
-                f"`weights` gives {name} the weight '{weight}'", "Give a number above 0"
-            )
-    if weights:
-        names = metric_names(scores, [*weights])
-        changed["weights"] = dict(zip(names, weights.values(), strict=True))
-    return Ranking.model_validate(usual.model_dump() | changed)
-
-
-def _number(given: object) -> float:
-    """A number as it is, NaN for anything else."""
-    return given if isinstance(given, int | float) else math.nan

@@ -91,7 +91,7 @@ def long_form(
         table, found = _from_wide(table, values, groups, file)
     else:
         found = values["value"]
-        check_numbers(found, table["value"], [table[name] for name in NEEDED[:3]], file)
+        _check_numbers(found, table["value"], [table[name] for name in NEEDED[:3]], file)
     long, fractions = completed(table, found, groups, file)
     return long, [*said, *fractions]
 
@@ -183,7 +183,7 @@ def _from_matrix(
     values = {}
     for method in map(str, table.columns.difference(about, sort=False)):
         values[method] = found[method]
-        check_numbers(values[method], table[method], (method, table["case"], metric), file)
+        _check_numbers(values[method], table[method], (method, table["case"], metric), file)
     if not values:
         raise InputError(f"{file} has no column of a method ({_it_has(table.columns)})")
     long = _stacked(table[about], len(values))
@@ -216,7 +216,7 @@ def _from_wide(
         if not numeric and _is_group(cells[np.isinf(numbers_found)]):
             about.append(column)
         elif column.lower() != "position":  # of a leaderboard
-            check_numbers(found[column], cells, (table["method"], table["case"], metric), file)
+            _check_numbers(found[column], cells, (table["method"], table["case"], metric), file)
             other = origin.setdefault((metric, structure), column)
             if other != column:
                 raise InputError(
@@ -266,7 +266,7 @@ def _each(names: Iterable[str], times: int) -> Any:
     return words.iloc[np.repeat(np.arange(len(words)), times)].array
 
 
-def check_numbers(
+def _check_numbers(
     found: Values,
     cells: pd.Series[Any],
     about: Sequence[pd.Series[Any] | str],

@@ -20,7 +20,7 @@ PERCENT = "%"
 _COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 _THOUSANDS_TOO = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _POINT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-_PER_CENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*%")
+_PER_CENT = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*%")
 _ALMOST_A_NUMBER = re.compile(r"[+-]?(inf(inity)?|[\d.,]*\d(e[+-]?\d+)?\s*%?)", re.IGNORECASE)
 
 
@@ -128,7 +128,7 @@ def without_per_cent(long: pd.DataFrame, values: Values) -> tuple[pd.DataFrame, 
             said.append(
                 f"{metric} is given in per cent: '{given:.12g} %' is read as {found[rows][0]:.12g}"
             )
-    return long.assign(value=found, unit=unit), said
+    return long.assign(value=found, unit=pd.Series(unit, long.index, str)), said
 
 
 def _in_per_cent(
