@@ -9,11 +9,24 @@ from contextlib import closing
 from typing import TypeVar
 
 from segjury.errors import InputError
-from segjury.runtime.engine import Engine, WorkerDied
-from segjury.runtime.processes import Processes
+from segjury.runtime.engine import Engine, OverLimit, WorkerDied
+from segjury.runtime.limits import Exceeded, Limits
+from segjury.runtime.processes import Processes, step
 from segjury.runtime.resources import default_jobs
 
-__all__ = ["Engine", "Processes", "WorkerDied", "default_jobs", "engine_for", "prefetch", "run"]
+__all__ = [
+    "Engine",
+    "Exceeded",
+    "Limits",
+    "OverLimit",
+    "Processes",
+    "WorkerDied",
+    "default_jobs",
+    "engine_for",
+    "prefetch",
+    "run",
+    "step",
+]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,14 +37,16 @@ def engine_for(
     scheduler: str | None = None,
     *,
     bytes_each: float = 0,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
     on_note: Callable[[str], None] = lambda _text: None,
 ) -> Engine:
     """Processes of this machine that need `bytes_each`, or the workers of a Dask scheduler.
 
+    `limits` hold for the steps of tasks on this machine; a worker of Dask must see to them itself.
     `on_note` is called with what is good to know while it runs.
     """
     if scheduler is None:
-        return Processes(jobs, bytes_each)
+        return Processes(jobs, bytes_each, limits=limits)
     from segjury.runtime.cluster import Cluster
 
     return Cluster(scheduler, on_note)

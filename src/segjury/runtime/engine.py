@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
+
+from segjury.runtime.limits import Exceeded
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -17,6 +19,14 @@ class WorkerDied:
     reason: str = "the process that worked on it was ended from outside, perhaps for want of memory"
 
 
+@dataclass(frozen=True)
+class OverLimit:
+    """Instead of a result: a step of the task took too much; `so_far` is what it began with."""
+
+    exceeded: Exceeded
+    so_far: Any
+
+
 class Engine(Protocol):
     """A way of running tasks."""
 
@@ -27,7 +37,7 @@ class Engine(Protocol):
 
     def outcomes(
         self, work: Callable[[Task], Result], tasks: Sequence[Task]
-    ) -> Generator[tuple[Task, Result | WorkerDied], None, None]:
+    ) -> Generator[tuple[Task, Result | WorkerDied | OverLimit], None, None]:
         """Each task with its result as soon as it is done, in any order.
 
         An exception of `work` is raised here. Closing the generator ends what still runs.

@@ -7,9 +7,10 @@ import os
 import pickle
 import signal
 import threading
+import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
@@ -18,13 +19,15 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Literal, Self, TypeVar
 
 from segjury.errors import InputError, PassingError
-from segjury.runtime.engine import WorkerDied
+from segjury.runtime.engine import OverLimit, WorkerDied
+from segjury.runtime.limits import Limits, Usage, usage
 from segjury.runtime.resources import free_memory
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Word = Literal["ready", "done", "raised", "ended"]  # what a process says
+Word = Literal["ready", "step", "rest", "done", "raised", "ended"]  # what a process says
 FAILED_STARTS = 2  # in a row, besides one for each process: more are no chance
+SECONDS_BETWEEN_LOOKS = 0.05  # at what a process takes
 SPAWN = multiprocessing.get_context("spawn")  # not forked, so that processes start clean
 
 
@@ -32,12 +35,14 @@ SPAWN = multiprocessing.get_context("spawn")  # not forked, so that processes st
 class Processes:
     """`jobs` processes; with one, everything runs in this process unless `apart`.
 
-    A process is started beside others only while `bytes_each` of memory are free.
+    A process is started beside others only while `bytes_each` of memory are free. With `limits` all
+    run beside this one, which ends those whose `step` takes more.
     """
 
     jobs: int
     bytes_each: float = 0
     apart: bool = False
+    limits: Limits = Limits()
 
     @property
     def name(self) -> str:
@@ -50,14 +55,14 @@ class Processes:
 
     def outcomes(
         self, work: Callable[[Task], Result], tasks: Sequence[Task]
-    ) -> Generator[tuple[Task, Result | WorkerDied], None, None]:
+    ) -> Generator[tuple[Task, Result | WorkerDied | OverLimit], None, None]:
         """Each task with its result as soon as it is done, in any order.
 
         When a process of the standard pool dies, the whole pool is lost, and nobody knows whose
         task it was. Here each process has one task at a time and a pipe of its own, so that a
         death costs that task only.
         """
-        if not self.apart and (self.jobs == 1 or len(tasks) <= 1):
+        if not (self.apart or self.limits) and (self.jobs == 1 or len(tasks) <= 1):
             for task in tasks:
                 yield task, work(task)
             return
@@ -72,9 +77,9 @@ class Processes:
                     busy[worker] = waiting.popleft()
                     worker.begin(busy[worker])
                 of: dict[Any, _Worker] = {worker.pipe: worker for worker in busy}
-                for worker in map(of.__getitem__, wait(of)):
+                for worker in map(of.__getitem__, wait(of, _patience(busy))):
                     said, found = worker.answer()
-                    if said == "ready":
+                    if said in ("ready", "step", "rest"):
                         failed_starts = 0
                         continue
                     if said == "raised":
@@ -89,6 +94,11 @@ class Processes:
                     if said == "done":
                         idle.append(worker)
                     yield task, found
+                for worker in [each for each in busy if each.step]:
+                    over = worker.over(self.limits)
+                    if over:
+                        worker.kill()
+                        yield busy.pop(worker), over
         finally:
             for worker in (*busy, *idle):
                 worker.kill()
@@ -106,15 +116,32 @@ class Processes:
             raise PassingError(what, "Run the same command again") from None
 
 
+def _patience(busy: Collection[_Worker]) -> float | None:
+    """How long to wait for what processes say before looking at them."""
+    return SECONDS_BETWEEN_LOOKS if any(worker.step for worker in busy) else None
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step that a process has begun."""
+
+    before: Usage
+    clock_s: float
+    so_far: bytes  # pickled
+
+
 class _Worker:
     """A process that does one task after the other."""
 
     is_ready = False
+    step: _Step | None = None  # that it is at, if limits are held against it
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.pipe, theirs = SPAWN.Pipe()
         self._process: BaseProcess = SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
         resource_tracker.ensure_running()  # else starting it would let interrupts in
+        if multiprocessing.current_process().daemon:  # as a worker of Dask, which may start none
+            multiprocessing.current_process().daemon = False
         with _interrupts_held():
             self._process.start()
         theirs.close()  # so that the pipe ends with the process
@@ -132,7 +159,16 @@ class _Worker:
             self.kill()
             return "ended", WorkerDied()
         self.is_ready = True
+        self.step = _Step(found[0], time.monotonic(), found[1]) if word == "step" else None
         return word, found
+
+    def over(self, limits: Limits) -> OverLimit | None:
+        """The limit that the step exceeds, if it does, and what it began with."""
+        if self.step is None or self._process.pid is None:
+            return None
+        clock_s = time.monotonic() - self.step.clock_s
+        exceeded = limits.exceeded(self.step.before, usage(self._process.pid), clock_s)
+        return exceeded and OverLimit(exceeded, pickle.loads(self.step.so_far))  # noqa: S301 - ours
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -151,8 +187,30 @@ def _not_started() -> InputError:
 # ---- in the process ------------------------------------------------------------------------
 
 
+_watcher: Connection | None = None  # to the process that holds limits against this one
+
+
+@contextmanager
+def step(so_far: object) -> Iterator[None]:
+    """The part of a task that limits are held against.
+
+    Where it takes too much, this process is ended, and `so_far` is all that comes of the task.
+    """
+    if _watcher is None:
+        yield
+        return
+    begun = usage(os.getpid()), pickle.dumps(so_far)
+    _watcher.send_bytes(pickle.dumps(("step", begun)))
+    try:
+        yield
+    finally:
+        _watcher.send_bytes(pickle.dumps(("rest", None)))
+
+
 def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
     """Do tasks until there are no more; interrupts are for the process that this one works for."""
+    global _watcher  # noqa: PLW0603 - of this process, whatever it does
+    _watcher = pipe
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):  # nobody needs us any more
