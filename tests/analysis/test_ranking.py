@@ -111,6 +111,10 @@ def test_what_was_not_scored_is_noted():
     assert lost == "2 has no score for any method and has no part in the ranking"
     assert bad == "missing or failed predictions, scored as the protocol says: B 1 of 1"
     assert notes(long_table(rows[:1]), "given") == []
+    table = long_table(rows[:2], status=["ok", "over_limit"])
+    assert notes(table, "given") == [
+        "predictions over the limit, scored as the protocol says: B 1 of 1"
+    ]
 
 
 def test_readings_cohorts_and_metrics_select_rows():

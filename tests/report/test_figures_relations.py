@@ -368,7 +368,7 @@ def test_lost_predictions_are_hollow_and_at_the_edge_where_they_are_off_the_scal
     low, high = scale_of(figure.axes[0].xaxis, 0)([-0.42, 0.42])
     scored = wide(study)["dsc"].drop(("B", "P003"))
     assert (low, high) == pytest.approx((scored.min(), scored.max()))
-    assert "Hollow: no usable prediction" in small_print(figure)
+    assert "Hollow: not scored" in small_print(figure)
     assert pair_plot_data(study)["lost"].sum() == 1
 
 

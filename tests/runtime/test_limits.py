@@ -107,7 +107,9 @@ def test_no_process_is_left(monkeypatch):
 
 
 def test_without_limits_a_step_is_nothing():
-    assert dict(Processes(1).outcomes(work, [("return", 0, True)])) == {("return", 0, True): "return"}
+    assert dict(Processes(1).outcomes(work, [("return", 0, True)])) == {
+        ("return", 0, True): "return"
+    }
     assert not Limits()
 
 

@@ -49,6 +49,8 @@ def evaluate(
     ] = None,
     follow_links: options.FollowLinksOption = False,
     allow_code: options.AllowCodeOption = False,
+    time_limit: options.TimeLimitOption = "",
+    memory_limit: options.MemoryLimitOption = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")] = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log events as lines of JSON on standard error.")
@@ -59,9 +61,9 @@ def evaluate(
     Finished results are kept: an interrupted run goes on where it stopped, and only what changed
     is computed again.
 
-    Exit codes: 0 all went well; 2 bad input: some prediction was missing or unusable, its rows
-    carry the protocol's worst value and the reason, all else is scored and written; 75 something
-    could not be scored for a reason that may be gone: run the same command again; 130
+    Exit codes: 0 all went well; 2 bad input: some prediction was missing, unusable or over a limit,
+    its rows carry the protocol's worst value and the reason, all else is scored and written; 75
+    something could not be scored for a reason that may be gone: run the same command again; 130
     interrupted; 143 terminated.
     """
     from segjury.benchmark.folders import case_names
@@ -87,6 +89,8 @@ def evaluate(
                 efficiency=efficiency,
                 follow_links=follow_links,
                 allow_code=allow_code,
+                time_limit_s=options.seconds("time-limit", time_limit),
+                memory_limit_gb=options.gigabytes("memory-limit", memory_limit),
                 progress=progress,
                 on_note=log.warning,
             )
@@ -111,16 +115,19 @@ def evaluate(
 
 def _counts(results: Results) -> dict[str, int]:
     """How many predictions there are, how they ended, and how many an earlier run had done."""
+    from segjury.results.columns import LOST
+
     status = results.scores.groupby(["method", "case"])["status"].first()
-    missing, failed = (int((status == word).sum()) for word in ("missing", "failed"))
-    scored = len(status) - missing - failed
+    lost = {word: int((status == word).sum()) for word in LOST}
     kept = results.run.kept if results.run else 0
-    return {"scored": scored, "missing": missing, "failed": failed, "kept": kept}
+    return {"scored": len(status) - sum(lost.values()), **lost, "kept": kept}
 
 
 def _in_words(counts: dict[str, int]) -> str:
-    total = counts["scored"] + counts["missing"] + counts["failed"]
+    from segjury.results.columns import LOST
+
+    total = counts["scored"] + sum(counts[word] for word in LOST)
     parts = [f"{counts['scored']} of {total} predictions scored"]
-    parts += [f"{counts[word]} {word}" for word in ("missing", "failed") if counts[word]]
+    parts += [f"{counts[word]} {words}" for word, words in LOST.items() if counts[word]]
     parts += [f"{counts['kept']} taken from an earlier run"] if counts["kept"] else []
     return ", ".join(parts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +39,21 @@ FollowLinksOption = Annotated[
 ]
 AllowCodeOption = Annotated[
     bool, typer.Option("--allow-code", help="Run the Python code that the protocol names.")
+]
+TimeLimitOption = Annotated[
+    str,
+    typer.Option(
+        help="Most processor time to score a prediction: seconds, or as 90s, 5m, 1h; ten times as "
+        "much by the clock.",
+        show_default="none",
+    ),
+]
+MemoryLimitOption = Annotated[
+    str,
+    typer.Option(
+        help="Most memory to score a prediction: GB, or as 500MB.",
+        show_default="none",
+    ),
 ]
 ScoresArgument = Annotated[
     Path,
@@ -201,6 +218,26 @@ def numbers(option: str, given: str) -> tuple[float, ...]:
         return tuple(float(number) for number in given.split(","))
     except ValueError:
         raise InputError(f"--{option} is '{given}'", "Give numbers with commas, as 1,2.5") from None
+
+
+def seconds(option: str, given: str) -> float | None:
+    """A time such as 90, 90s or 5m; None for none."""
+    return _quantity(option, given, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}, "90s or 5m")
+
+
+def gigabytes(option: str, given: str) -> float | None:
+    """An amount of memory such as 3, 3GB or 500MB; None for none."""
+    return _quantity(option, given, {"": 1, "gb": 1, "mb": 1e-3}, "3GB or 500MB")
+
+
+def _quantity(option: str, given: str, units: Mapping[str, float], example: str) -> float | None:
+    if given.strip().lower() in ("", "none"):
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", given.lower(), re.ASCII)
+    value = float(found[1]) * units.get(found[2], math.nan) if found else math.nan
+    if not 0 < value < math.inf:
+        raise InputError(f"--{option} is '{given}'", f"Give a number above 0, as {example}")
+    return value
 
 
 def pairs(option: str, given: str) -> dict[str, str]:

@@ -121,6 +121,10 @@ class Policy(ProtocolPart):
 
     missing: Literal["worst"] = Field(default="worst", description="cost of a missing prediction")
     failed: Literal["worst"] = Field(default="worst", description="cost of an unusable prediction")
+    over_limit: Literal["worst", "exclude"] = Field(
+        default="worst",
+        description="cost of a prediction whose scoring takes more time or memory than the limit",
+    )
     undefined: Literal["exclude", "worst"] = Field(
         default="exclude", description="cost of a score that is not defined for a case"
     )

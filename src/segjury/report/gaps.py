@@ -1,4 +1,4 @@
-"""Rows of the table that carry no plain score: what is missing, failed or undefined, and why."""
+"""Rows of the table without a plain score: missing, failed, over a limit or undefined, and why."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 
 from segjury.analysis.columns import metric_title
-from segjury.results.columns import WHOLE
+from segjury.results.columns import LOST, WHOLE
 from segjury.wording import plain
 
 LISTED = 200
 EVERYONE = "all methods"
 NAMED = 5  # structures that are named, before they are only counted
 NO_ROW, NO_VALUE = "the table has no such row", "the table has no value"
-_ORDER = {"missing": 0, "failed": 1, "undefined": 2}
+_ORDER = {status: place for place, status in enumerate([*LOST, "undefined"])}
 _SCORE = ["case", "metric", "structure", "reading"]
 
 
@@ -30,6 +30,11 @@ class Gap:
     scores: str
     readings: str
     detail: str
+
+    @property
+    def status_words(self) -> str:
+        """The status as a reader sees it."""
+        return LOST.get(self.status, self.status)
 
 
 def gaps(scores: pd.DataFrame) -> list[Gap]:

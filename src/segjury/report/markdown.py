@@ -109,7 +109,7 @@ def _gaps(report: Report) -> Iterator[str]:
         yield from ("Nothing: every method has every score of every case.", "")
         return
     rows = [
-        [gap.status, gap.method, gap.case, gap.scores, gap.readings, gap.detail]
+        [gap.status_words, gap.method, gap.case, gap.scores, gap.readings, gap.detail]
         for gap in gaps[:LISTED]
     ]
     caption = f"{len(rows)} of {len(gaps)} entries, by method and case"

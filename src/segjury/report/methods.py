@@ -23,9 +23,9 @@ SCHEMES = {
     "methods were ranked by it, and the order is that of the mean of these ranks.",
     "aggregate-then-rank": "The case values of each score became one value (their {aggregate}), "
     "methods were ranked by it, and the order is that of the mean of these ranks.",
-    "rank-then-aggregate": "Methods were ranked on each case and score, a missing or failed "
-    "prediction last; the {aggregate} over the cases is the rank in a score, and the order is that "
-    "of the mean of these, each weighted by the number of its cases.",
+    "rank-then-aggregate": "Methods were ranked on each case and score, a prediction that "
+    "was not scored last; the {aggregate} over the cases is the rank in a score, and the order is "
+    "that of the mean of these, each weighted by the number of its cases.",
     "test-then-rank": "Methods were ranked by how many others they beat in a one-sided Wilcoxon "
     "test at {alpha:g}, Holm over all ordered pairs, and the order is that of the mean rank.",
 }
@@ -43,6 +43,8 @@ MISSING = {
 POLICY = {
     ("missing", "worst"): "A missing prediction gets the worst value of every score.",
     ("failed", "worst"): "So does one that cannot be read or does not fit the reference.",
+    ("over_limit", "worst"): "So does one whose scoring takes more than {limits}.",
+    ("over_limit", "exclude"): "One whose scoring takes more than {limits} has no value.",
     ("undefined", "exclude"): "A score that is not defined for a case is left out for that case.",
     ("undefined", "worst"): "A score that is not defined for a case counts as the worst.",
     ("empty_reference", "exclude"): "A class that the reference of a case lacks is not scored "
@@ -75,7 +77,7 @@ def methods_section(
     sections = {
         "Scoring": _scoring(study, protocol, origin, version, table_hash),
         "Readings": _readings(study),
-        "Cases that cannot be scored": _policy(protocol),
+        "Cases that cannot be scored": _policy(protocol, origin),
         RANKING: _ranking(study.rules.ranking),
         "Uncertainty": _uncertainty(study),
         "Tests": _tests(study),
@@ -126,10 +128,10 @@ def _readings(study: Study) -> Iterator[str]:
             yield f"In the {reading} reading: {'; '.join(remarks)}."
 
 
-def _policy(protocol: ProtocolSummary) -> Iterator[str]:
+def _policy(protocol: ProtocolSummary, origin: Provenance) -> Iterator[str]:
     for name, value in protocol.policy:
-        if (name, value) in POLICY:
-            yield POLICY[name, value]
+        if (name, value) in POLICY and (name != "over_limit" or origin.limits):
+            yield POLICY[name, value].format(limits=origin.limits)
 
 
 def _ranking(ranking: Ranking) -> Iterator[str]:

@@ -59,6 +59,7 @@ class Provenance:
     version: str = ""
     started: str = ""
     seconds: str = ""
+    limits: str = ""  # of each prediction
     versions: tuple[tuple[str, str], ...] = ()
     machine: tuple[tuple[str, str], ...] = ()
 
@@ -92,9 +93,16 @@ def provenance(run: Run) -> Provenance:
         version=plain(run.segjury),
         started=plain(run.started),
         seconds=number(run.seconds, 1) if timed and run.seconds is not None else "",
+        limits=_limits(run),
         versions=_pairs(run.versions),
         machine=tuple((name, text) for name, text in _pairs(run.machine) if name not in _PRIVATE),
     )
+
+
+def _limits(run: Run) -> str:
+    """The most that scoring a prediction could take, in words; empty for no limit."""
+    given = (run.time_limit_s, "s of processor time"), (run.memory_limit_gb, "GB of memory")
+    return " or ".join(f"{limit:g} {of}" for limit, of in given if limit is not None)
 
 
 def definitions(

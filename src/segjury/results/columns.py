@@ -17,6 +17,7 @@ __all__ = [
     "DETAIL_COLUMNS",
     "HITS",
     "KEY",
+    "LOST",
     "NEEDED",
     "RATER",
     "WHOLE",
@@ -27,6 +28,8 @@ KEY = ("method", "case", "metric", "structure", "reading")
 COLUMNS = (*KEY, "value", "unit", "status", "detail", "cohort")  # of `scores.csv`
 NEEDED = ("method", "case", "metric", "value")
 DEFAULTS = {"structure": WHOLE, "reading": "given", "status": "ok"}  # of empty cells; others stay
+# Statuses of a prediction that was not scored, in words; its values are what the policy says.
+LOST = {"missing": "missing", "failed": "failed", "over_limit": "over the limit"}
 RATER = "rater"
 DETAIL_COLUMNS = (*KEY, "quantity", "item", "value")
 # a row of `calibration.csv`; `hits_1` and so on follow, one for each rater

@@ -67,6 +67,8 @@ class Run(_Record):
     predictions: str = ""
     methods: list[str] = []
     follow_links: bool = False
+    time_limit_s: float | None = None
+    memory_limit_gb: float | None = None
     versions: dict[str, Any] = {}
     code: str = ""
     machine: dict[str, Any] = {}

@@ -10,11 +10,12 @@ from typing import TypeVar
 
 from segjury.errors import InputError
 from segjury.runtime.engine import Engine, OverLimit, WorkerDied
-from segjury.runtime.limits import Exceeded, Limits
+from segjury.runtime.limits import UNLIMITED, Exceeded, Limits
 from segjury.runtime.processes import Processes, step
 from segjury.runtime.resources import default_jobs
 
 __all__ = [
+    "UNLIMITED",
     "Engine",
     "Exceeded",
     "Limits",
@@ -37,7 +38,7 @@ def engine_for(
     scheduler: str | None = None,
     *,
     bytes_each: float = 0,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = UNLIMITED,
     on_note: Callable[[str], None] = lambda _text: None,
 ) -> Engine:
     """Processes of this machine that need `bytes_each`, or the workers of a Dask scheduler.
@@ -63,14 +64,16 @@ def run(
     engine = Processes(jobs)
     with closing(engine.outcomes(work, tasks)) as outcomes:
         for task, found in outcomes:
-            if isinstance(found, WorkerDied):
+            if isinstance(found, WorkerDied | OverLimit):  # the latter never, without limits
                 again.append(task)
             else:
                 yield task, found
     with closing(engine.isolated().outcomes(work, again)) as outcomes:
         for task, found in outcomes:
-            if isinstance(found, WorkerDied):
-                raise InputError(found.reason, "Run the same command again, with fewer `jobs`")
+            if isinstance(found, WorkerDied | OverLimit):
+                raise InputError(
+                    WorkerDied().reason, "Run the same command again, with fewer `jobs`"
+                )
             yield task, found
 
 

@@ -72,6 +72,9 @@ class Limits:
         return tuple(found)
 
 
+UNLIMITED = Limits()
+
+
 def _beyond(limit: Exceeded, seconds: float, clock_s: float, memory: float) -> bool:
     processor = clock_s if math.isnan(seconds) else seconds
     return {"time": processor, "clock": clock_s, "memory": memory}[limit.kind] > limit.limit

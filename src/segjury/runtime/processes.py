@@ -20,7 +20,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from segjury.errors import InputError, PassingError
 from segjury.runtime.engine import OverLimit, WorkerDied
-from segjury.runtime.limits import Limits, Usage, usage
+from segjury.runtime.limits import UNLIMITED, Limits, Usage, usage
 from segjury.runtime.resources import free_memory
 
 Task = TypeVar("Task")
@@ -42,7 +42,7 @@ class Processes:
     jobs: int
     bytes_each: float = 0
     apart: bool = False
-    limits: Limits = Limits()
+    limits: Limits = UNLIMITED
 
     @property
     def name(self) -> str:
@@ -168,7 +168,9 @@ class _Worker:
             return None
         clock_s = time.monotonic() - self.step.clock_s
         exceeded = limits.exceeded(self.step.before, usage(self._process.pid), clock_s)
-        return exceeded and OverLimit(exceeded, pickle.loads(self.step.so_far))  # noqa: S301 - ours
+        if exceeded is None:
+            return None
+        return OverLimit(exceeded, pickle.loads(self.step.so_far))  # noqa: S301 - our own
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -209,7 +211,7 @@ def step(so_far: object) -> Iterator[None]:
 
 def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
     """Do tasks until there are no more; interrupts are for the process that this one works for."""
-    global _watcher  # noqa: PLW0603 - of this process, whatever it does
+    global _watcher
     _watcher = pipe
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

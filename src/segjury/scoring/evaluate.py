@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from segjury.benchmark.folders import case_names, refuse_output_among_inputs, unknown_cases
 from segjury.benchmark.names import doubtful
+from segjury.errors import InputError
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
+from segjury.runtime.limits import GB, Limits, usage
 from segjury.runtime.lock import locked
 from segjury.scoring.run import Progress, score_benchmark
 
@@ -34,6 +38,8 @@ def evaluate(
     efficiency: str | Path | None = None,
     follow_links: bool = False,
     allow_code: bool = False,
+    time_limit_s: float | None = None,
+    memory_limit_gb: float | None = None,
 ) -> pd.DataFrame:
     """Score every method on every case and return the long table; see `run` for the options."""
     return run(
@@ -48,6 +54,8 @@ def evaluate(
         efficiency=efficiency,
         follow_links=follow_links,
         allow_code=allow_code,
+        time_limit_s=time_limit_s,
+        memory_limit_gb=memory_limit_gb,
     ).scores
 
 
@@ -65,6 +73,8 @@ def run(
     efficiency: str | Path | None = None,
     follow_links: bool = False,
     allow_code: bool = False,
+    time_limit_s: float | None = None,
+    memory_limit_gb: float | None = None,
     progress: Callable[[Progress], None] = lambda _done: None,
     on_note: Callable[[str], None] = lambda _text: None,
 ) -> Results:
@@ -94,6 +104,11 @@ def run(
         Read predictions through links that leave their folder.
     allow_code
         Run the Python code that a protocol file names; read it first.
+    time_limit_s, memory_limit_gb
+        The most that scoring one prediction may take: seconds of processor time (ten times as many
+        by the clock), and memory beside that of the reference. One that takes more has the status
+        `over_limit`, and costs what the protocol's `policy.over_limit` says. With a limit, all is
+        done in other processes, so call it under `if __name__ == "__main__":`.
     progress, on_note
         Called after each case, and with what is good to know meanwhile.
 
@@ -103,6 +118,7 @@ def run(
         The tables; `.problems` say what could not be scored, and `.warnings` what to look at.
 
     """
+    limits = _limits(time_limit_s, memory_limit_gb)
     truth, given = Path(reference), Path(predictions)
     folder = None if out is None else Path(out)
     if folder:
@@ -122,6 +138,7 @@ def run(
             efficiency=Path(efficiency) if efficiency else None,
             follow_links=follow_links,
             allow_code=allow_code,
+            limits=limits,
             progress=progress,
             on_note=on_note,
         )
@@ -137,6 +154,17 @@ def run(
         if folder:
             results.write(folder)
     return results
+
+
+def _limits(time_limit_s: float | None, memory_limit_gb: float | None) -> Limits:
+    for name, limit in (("time_limit_s", time_limit_s), ("memory_limit_gb", memory_limit_gb)):
+        if limit is not None and not 0 < limit < math.inf:
+            raise InputError(f"`{name}` is {limit:g}", "Give a number above 0, or none")
+    if memory_limit_gb is None:
+        return Limits(time_limit_s)
+    if math.isnan(usage(os.getpid()).memory):
+        raise InputError("this system does not tell the memory of a process", "Set no limit of it")
+    return Limits(time_limit_s, memory_limit_gb * GB)
 
 
 def _left_out(run: Run | None, out: Path) -> list[str]:

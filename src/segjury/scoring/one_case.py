@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from segjury import runtime
@@ -24,13 +25,15 @@ from segjury.benchmark.folders import (
 )
 from segjury.benchmark.loading import load_prediction, load_reference, read_ahead
 from segjury.errors import InputError, MissingInputError, PassingError
+from segjury.images.grid import Grid
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
+from segjury.runtime import UNLIMITED, Exceeded, Limits, WorkerDied
 from segjury.runtime.provenance import code_fingerprint
 from segjury.scoring import scorers
 from segjury.scoring.facts import case_facts
 from segjury.scoring.policy import internal_problem, penalty_rows
-from segjury.scoring.records import Fault, Result, Row, Status
+from segjury.scoring.records import Fact, Fault, Result, Row, Status
 from segjury.scoring.score import Scored, metric_readings, score
 from segjury.scoring.store import FORMAT, Store
 
@@ -49,6 +52,8 @@ class CaseTask:
     mark: str = ""  # a file by which a worker knows that the store is the one of the run
     follow_links: bool = False
     code: str = ""  # fingerprint of the code that must do it; any where empty
+    limits: Limits = UNLIMITED  # of each prediction
+    alone: bool = False  # nothing is done beside the one method, which would be charged to it
 
 
 @dataclass(frozen=True)
@@ -60,28 +65,74 @@ class CaseScores:
     seconds: float
 
 
+@dataclass(frozen=True)
+class CutShort:
+    """What is known of a case if a limit ends the scoring of `method`: the results until then.
+
+    `instead` is the result of that method, but for the reason; None where something else was done
+    beside it. `mark` is its fingerprint.
+    """
+
+    scores: CaseScores
+    method: str
+    instead: Result | None
+    mark: str
+
+
 def evaluate_case(task: CaseTask) -> CaseScores:
     """Score the methods on one case; results found in the store are not computed again."""
     _check_worker(task)
     clock = time.perf_counter()
-    if task.store is None:
-        results = tuple(_evaluate_methods(task, task.methods))
-        return CaseScores(results, 0, time.perf_counter() - clock)
-    store = Store(task.store, (*task.readings, _links(task)))
-    seen = {method: file_stats(_inputs(task, method)) for method in task.methods}
-    marks = fingerprints(task)
-    found = {method: store.load(task.case, method, marks[method]) for method in task.methods}
+    store, seen = _store(task), {m: file_stats(_inputs(task, m)) for m in task.methods}
+    marks = fingerprints(task) if store else {}
+    found = {method: _kept(task, store, method, marks) for method in task.methods}
     absent = [method for method in task.methods if found[method] is None]
-    for result in _evaluate_methods(task, absent):
+
+    def so_far() -> CaseScores:
+        results = tuple(result for result in found.values() if result is not None)
+        return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
+
+    def watched(method: str, instead: Result | None) -> AbstractContextManager[None]:
+        if not task.limits:
+            return nullcontext()
+        return runtime.step(CutShort(so_far(), method, instead, marks.get(method, "")))
+
+    for result in _evaluate_methods(task, absent, watched):
         found[result.method] = result
         same_files = file_stats(_inputs(task, result.method)) == seen[result.method]
-        if same_files and not result.may_pass:
+        if store and same_files and not result.may_pass:
             store.save(result, marks[result.method])
-    results = tuple(result for result in found.values() if result is not None)
-    return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
+    return so_far()
 
 
-def ended_result(task: CaseTask, method: str, ended: runtime.WorkerDied) -> Result:
+def _store(task: CaseTask) -> Store | None:
+    return Store(task.store, (*task.readings, _links(task))) if task.store else None
+
+
+def _kept(
+    task: CaseTask, store: Store | None, method: str, marks: Mapping[str, str]
+) -> Result | None:
+    """The result of an earlier run; not one that met a limit which is another now."""
+    result = store.load(task.case, method, marks[method]) if store else None
+    if result and result.exceeded and result.exceeded not in task.limits.all:
+        return None
+    return result
+
+
+def over_limit_result(task: CaseTask, cut: CutShort, exceeded: Exceeded) -> Result | None:
+    """The result of a method that met a limit, kept for the next run; None if it was not alone."""
+    if cut.instead is None:
+        return None
+    reason = f"scoring {exceeded.reason}"
+    rows = tuple(replace(row, detail=reason) for row in cut.instead.rows)
+    result = replace(cut.instead, rows=rows, problem=reason, exceeded=exceeded)
+    store = _store(task)
+    if store and fingerprints(task)[cut.method] == cut.mark:
+        store.save(result, cut.mark)
+    return result
+
+
+def ended_result(task: CaseTask, method: str, ended: WorkerDied) -> Result:
     """A method whose scoring ended the process twice: failed, without a value or a penalty."""
     fix = "Run the same command again, with more memory for each"
     problem = f"not scored: {ended.reason}, twice. {fix}."
@@ -106,7 +157,12 @@ def _check_worker(task: CaseTask) -> None:
             )
 
 
-def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result]:
+def _evaluate_methods(
+    task: CaseTask,
+    methods: Sequence[str],
+    watched: Callable[[str, Result | None], AbstractContextManager[None]],
+) -> Iterator[Result]:
+    """The results of the methods; `watched` is where each is scored, with the result instead."""
     if not methods:
         return
     fault: Fault
@@ -129,12 +185,12 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
             task.protocol, folder, task.case, reference.grid, follow_links=task.follow_links
         )
 
-    depth = read_ahead(task.protocol, task.predictions, methods, task.case, reference.grid)
-    loading = runtime.prefetch(load, methods, depth=depth)
-    for method, loaded in zip(methods, loading, strict=True):
+    for method, loaded in _loading(task, load, methods, reference.grid):
         try:
             scorers.prepare(reference, uses)  # while the first predictions are read
-            found, problem, fault = _judged(task, reference, loaded)
+            instead = _over_limit(task, method, reference, facts) if task.alone else None
+            with watched(method, instead):
+                found, problem, fault = _judged(task, reference, loaded)
         except Exception as error:  # nor the other methods, nor punish this one
             fault, problem = internal_problem(error)
             found = _unscored(task, problem)
@@ -143,8 +199,31 @@ def _evaluate_methods(task: CaseTask, methods: Sequence[str]) -> Iterator[Result
         )
 
 
+def _loading(
+    task: CaseTask, load: Callable[[str], PredictedCase], methods: Sequence[str], grid: Grid
+) -> Iterator[tuple[str, Callable[[], PredictedCase]]]:
+    """Each method with what gives its prediction, the next ones being read meanwhile."""
+    if task.alone:
+        yield from ((method, partial(load, method)) for method in methods)
+        return
+    depth = read_ahead(task.protocol, task.predictions, methods, task.case, grid)
+    loading = runtime.prefetch(load, methods, depth=depth)
+    yield from ((method, each.result) for method, each in zip(methods, loading, strict=True))
+
+
+def _over_limit(
+    task: CaseTask, method: str, reference: ReferenceCase, facts: tuple[Fact, ...]
+) -> Result:
+    """What a method gets whose scoring meets a limit, but for the reason."""
+    worst = task.protocol.policy.over_limit == "worst"
+    rows = penalty_rows(
+        task.protocol, task.readings, reference if worst else None, "over_limit", ""
+    )
+    return Result(method, task.case, tuple(rows), fault="method" if worst else "", facts=facts)
+
+
 def _judged(
-    task: CaseTask, reference: ReferenceCase, loaded: Future[PredictedCase]
+    task: CaseTask, reference: ReferenceCase, loaded: Callable[[], PredictedCase]
 ) -> tuple[Scored, str, Fault]:
     """The scores of a prediction, or what it costs that it cannot be used, and why it cannot.
 
@@ -152,7 +231,7 @@ def _judged(
     no fault by which it has no scores.
     """
     try:
-        prediction = loaded.result()
+        prediction = loaded()
         scored = score(reference, prediction, task.protocol, task.readings)
         if prediction.no_maps:
             rows = penalty_rows(

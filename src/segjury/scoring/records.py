@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Status = Literal["ok", "undefined", "missing", "failed"]
+from segjury.runtime import Exceeded
+
+Status = Literal["ok", "undefined", "missing", "failed", "over_limit"]
 # Whose fault it is that there are no scores; "passing" is what may be gone the next time.
 Fault = Literal["", "method", "reference", "passing", "ours"]
 
@@ -72,6 +74,7 @@ class Result:
     fault: Fault = ""
     facts: tuple[Fact, ...] = ()  # of the case, whatever the method
     bins: tuple[CalibrationBin, ...] = ()
+    exceeded: Exceeded | None = None  # the limit that scoring it met
 
     @property
     def may_pass(self) -> bool:
@@ -87,4 +90,6 @@ class Result:
             CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
         )
         facts = tuple(Fact(**fact) for fact in content.pop("facts"))
-        return cls(rows=rows, details=details, bins=bins, facts=facts, **content)
+        limit = content.pop("exceeded")
+        exceeded = None if limit is None else Exceeded(**limit)
+        return cls(rows=rows, details=details, bins=bins, facts=facts, exceeded=exceeded, **content)

@@ -9,9 +9,8 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,12 +26,13 @@ from segjury.benchmark.folders import (
 from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
-from segjury.runtime import provenance
+from segjury.runtime import UNLIMITED, Limits, provenance
+from segjury.runtime.limits import GB
+from segjury.scoring.cases import Progress, score_cases
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
-from segjury.scoring.one_case import CaseScores, CaseTask, ended_result, evaluate_case
+from segjury.scoring.one_case import CaseTask
 from segjury.scoring.policy import cap_missing
-from segjury.scoring.records import Result
 from segjury.scoring.store import write_marker
 from segjury.scoring.tables import tabulate
 
@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from segjury.results import Results
 
 __all__ = ["Progress", "score_benchmark"]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, told after each case."""
-
-    case: str
-    done: int  # cases so far
-    of: int
-    computed: int  # methods scored now; the results of the others were there before
-    kept: int
-    seconds: float
-    problems: tuple[str, ...]
 
 
 def score_benchmark(
@@ -69,6 +56,7 @@ def score_benchmark(
     efficiency: Path | None = None,
     follow_links: bool = False,
     allow_code: bool = False,
+    limits: Limits = UNLIMITED,
     progress: Callable[[Progress], None] = lambda _done: None,
     on_note: Callable[[str], None] = lambda _text: None,
     text: str = "",
@@ -98,7 +86,9 @@ def score_benchmark(
     begun, clock = datetime.now(UTC), time.perf_counter()
     bytes_each = _bytes_of_a_process(definition, reference, cases)
     workers = runtime.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
-    engine = runtime.engine_for(workers, scheduler, bytes_each=bytes_each, on_note=on_note)
+    engine = runtime.engine_for(
+        workers, scheduler, bytes_each=bytes_each, limits=limits, on_note=on_note
+    )
     every = CaseTask(
         definition,
         tuple(readings),
@@ -110,8 +100,9 @@ def score_benchmark(
         mark=write_marker(store) if store and scheduler else "",
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
+        limits=limits,
     )
-    results, kept = _score_all(engine, [replace(every, case=case) for case in cases], progress)
+    results, kept = score_cases(engine, [replace(every, case=case) for case in cases], progress)
     if store and every.mark:
         (store / every.mark).unlink(missing_ok=True)
     text = text if isinstance(protocol, Protocol) else protocol_text(protocol)
@@ -146,67 +137,12 @@ def _about(task: CaseTask, text: str) -> dict[str, Any]:
         "predictions": str(task.predictions),
         "methods": list(task.methods),
         "follow_links": task.follow_links,
+        "time_limit_s": task.limits.seconds,
+        "memory_limit_gb": None if task.limits.memory is None else task.limits.memory / GB,
         "versions": provenance.versions(),
         "code": task.code,
         "machine": {"system": platform.platform(), "cores": os.cpu_count()},
     }
-
-
-def _score_all(
-    engine: runtime.Engine, tasks: Sequence[CaseTask], progress: Callable[[Progress], None]
-) -> tuple[list[Result], int]:
-    """The results in the order of the cases, and how many an earlier run had done."""
-    by_case, kept = dict[str, tuple[Result, ...]](), 0
-    with closing(_score_cases(engine, tasks)) as outcomes:
-        for scored, done in outcomes:
-            by_case[done.case] = scored.results
-            kept += scored.kept
-            progress(done)
-    return [result for task in tasks for result in by_case[task.case]], kept
-
-
-def _score_cases(
-    engine: runtime.Engine, tasks: Sequence[CaseTask]
-) -> Generator[tuple[CaseScores, Progress], None, None]:
-    """The scores of each case as soon as it is done, in any order; closing it ends the rest.
-
-    A case whose worker was ended is tried again at the end, each method apart, so that a
-    prediction which ends every worker costs its own rows only.
-    """
-    done, again = 0, []
-    with closing(engine.outcomes(evaluate_case, tasks)) as outcomes:
-        for task, found in outcomes:
-            if isinstance(found, runtime.WorkerDied):
-                again.append(task)
-                continue
-            done += 1
-            yield found, _told(task, found, done, len(tasks))
-    for task in again:
-        found = _method_by_method(engine.isolated(), task)
-        done += 1
-        yield found, _told(task, found, done, len(tasks))
-
-
-def _method_by_method(engine: runtime.Engine, task: CaseTask) -> CaseScores:
-    apart = [replace(task, methods=(method,)) for method in task.methods]
-    results, kept, seconds = {}, 0, 0.0
-    with closing(engine.outcomes(evaluate_case, apart)) as outcomes:
-        for each, found in outcomes:
-            (method,) = each.methods
-            if isinstance(found, runtime.WorkerDied):
-                results[method] = ended_result(each, method, found)
-            else:
-                (results[method],) = found.results
-                kept, seconds = kept + found.kept, seconds + found.seconds
-    return CaseScores(tuple(results[method] for method in task.methods), kept, seconds)
-
-
-def _told(task: CaseTask, found: CaseScores, done: int, of: int) -> Progress:
-    problems = tuple(
-        f"method {result.method}: {result.problem}" for result in found.results if result.problem
-    )
-    computed = len(found.results) - found.kept
-    return Progress(task.case, done, of, computed, found.kept, found.seconds, problems)
 
 
 def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:

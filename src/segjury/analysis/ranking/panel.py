@@ -14,10 +14,8 @@ from segjury.errors import InputError
 from segjury.metrics import known_metric
 from segjury.metrics.metric import Direction
 from segjury.protocols.ranking import MissingPolicy
-from segjury.results.columns import WHOLE
+from segjury.results.columns import LOST, WHOLE
 from segjury.wording import listed
-
-LOST = ("missing", "failed")
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,8 @@ class Panel:
 
     `keys` are the ranked scores, `dsc`, or `vi PORTA` for a metric of a structure; `metrics` are
     their metrics. `values` has axes (keys, cases, methods): a case is NaN for all methods where it
-    does not count. `lost` marks predictions that were missing or failed, or had no value.
+    does not count. `lost` marks predictions that were missing, failed or over a limit, or had no
+    value.
     """
 
     reading: str

@@ -13,7 +13,7 @@ import pandas as pd
 from segjury.errors import InputError
 from segjury.metrics import READINGS, declared_metric, known_metric
 from segjury.metrics.metric import Direction
-from segjury.results.columns import WHOLE, group_columns
+from segjury.results.columns import LOST, WHOLE, group_columns
 from segjury.rounding import rounded
 from segjury.wording import did_you_mean, listed, same_name
 
@@ -203,10 +203,14 @@ def notes(scores: pd.DataFrame, reading: str, cohort: str | None = None) -> list
         )
     rest = table[~table["case"].isin(lost.index)]
     cases = rest["case"].nunique()
-    bad = rest[rest["status"].isin(["missing", "failed"])].groupby("method")["case"].nunique()
-    if not bad.empty:
-        counts = ", ".join(f"{method} {count} of {cases}" for method, count in bad.items())
-        sentences.append(f"missing or failed predictions, scored as the protocol says: {counts}")
+    for statuses, what in (
+        (["missing", "failed"], "missing or failed predictions"),
+        (["over_limit"], f"predictions {LOST['over_limit']}"),
+    ):
+        bad = rest[rest["status"].isin(statuses)].groupby("method")["case"].nunique()
+        if not bad.empty:
+            counts = ", ".join(f"{method} {count} of {cases}" for method, count in bad.items())
+            sentences.append(f"{what}, scored as the protocol says: {counts}")
     whole = rest[rest["structure"] == WHOLE]
     for metric, part in whole.groupby("metric", sort=False):
         defined = part.groupby("case")["value"].count()

@@ -64,7 +64,8 @@ def pair_plot(scores: Scores) -> Figure:
 def pair_plot_data(study: Study) -> pd.DataFrame:
     """A row per method and case with a column per score; then the correlations of the scores.
 
-    `lost`: some score was given by the rules, as the prediction was missing or failed.
+    `lost`: some score was given by the rules, as the prediction was missing, failed or over a
+    limit.
     """
     panel, shown = study.analysis.panel, [column.key for column in study.ranked[:MOST_SCORES]]
     at = [panel.keys.index(key) for key in shown]
@@ -237,7 +238,7 @@ def _note(study: Study, points: pd.DataFrame) -> str:
     if _many(points, min(len(study.ranked), MOST_SCORES)):
         return f"{said} Grey: all methods and cases; marks: the means of the methods.{_rest(study)}"
     if points["lost"].any():
-        said += " Hollow: no usable prediction, at the edge where its score is off the scale."
+        said += " Hollow: not scored, at the edge where what it gets is off the scale."
     return said + _rest(study)
 
 
