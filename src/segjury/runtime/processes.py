@@ -164,8 +164,8 @@ class _Worker:
 
     def over(self, limits: Limits) -> OverLimit | None:
         """The limit that the step exceeds, if it does, and what it began with."""
-        if self.step is None or self._process.pid is None:
-            return None
+        if self.step is None or self._process.pid is None or self.pipe.poll():
+            return None  # what it has said meanwhile may be that the step is over
         clock_s = time.monotonic() - self.step.clock_s
         exceeded = limits.exceeded(self.step.before, usage(self._process.pid), clock_s)
         if exceeded is None:

@@ -5,6 +5,7 @@ One bad file costs its own rows only; each finished result is on disk before the
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -214,12 +215,15 @@ def _loading(
 def _over_limit(
     task: CaseTask, method: str, reference: ReferenceCase, facts: tuple[Fact, ...]
 ) -> Result:
-    """What a method gets whose scoring meets a limit, but for the reason."""
-    worst = task.protocol.policy.over_limit == "worst"
-    rows = penalty_rows(
-        task.protocol, task.readings, reference if worst else None, "over_limit", ""
-    )
-    return Result(method, task.case, tuple(rows), fault="method" if worst else "", facts=facts)
+    """What a method gets whose scoring meets a limit, but for the reason.
+
+    Computed in either case: what it needs of the reference is then not charged to the method.
+    """
+    rows = penalty_rows(task.protocol, task.readings, reference, "over_limit", "")
+    if task.protocol.policy.over_limit == "worst":
+        return Result(method, task.case, tuple(rows), fault="method", facts=facts)
+    empty = tuple(replace(row, value=math.nan) for row in rows)
+    return Result(method, task.case, empty, facts=facts)
 
 
 def _judged(
