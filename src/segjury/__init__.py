@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from segjury.benchmark.phantoms import write_phantom
     from segjury.benchmark.phantoms.simulation import simulate_raters
     from segjury.benchmark.split import split
+    from segjury.platforms.compare import compare
     from segjury.platforms.notebook import measure_raters, read, run
     from segjury.protocols import load_protocol
     from segjury.scoring.evaluate import evaluate
@@ -22,6 +23,7 @@ __all__ = [
     "InputError",
     "__version__",
     "check",
+    "compare",
     "curate",
     "evaluate",
     "load_protocol",
@@ -35,6 +37,7 @@ __all__ = [
 
 _MODULES = {  # imported when first used, so that `import segjury` stays fast
     "check": "segjury.benchmark.check",
+    "compare": "segjury.platforms.compare",
     "curate": "segjury.benchmark.curate",
     "evaluate": "segjury.scoring.evaluate",
     "load_protocol": "segjury.protocols",

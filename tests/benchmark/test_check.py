@@ -594,12 +594,17 @@ def test_predictions_are_compared_with_images(bench, tmp_path, layout):
     ]  # fmt: skip
 
 
+def test_the_folder_of_one_method_may_be_given(clean):
+    folder = clean / PDACVI
+    for reference in (folder / "reference", None):
+        found = checked(folder, reference=reference, predictions=folder / "predictions" / "A")
+        assert (found.methods, found.cases, found.errors) == (1, 3, 0)
+
+
 def test_folders_of_the_wrong_level_are_refused(clean):
     folder = clean / PDACVI
-    with pytest.raises(InputError, match=r"are cases, not methods\. Give the folder above it"):
-        checked(folder, predictions=folder / "predictions" / "A")
-    with pytest.raises(InputError, match="are cases, not methods"):
-        checked(folder, reference=None, predictions=folder / "predictions" / "A")
+    with pytest.raises(InputError, match="holds predictions of the cases, of one method"):
+        checked(folder, predictions=folder / "predictions" / "A", methods=["B"])
     with pytest.raises(InputError, match=r"no folder in .* has a annotation_1"):
         checked(folder, reference=folder)
     with pytest.raises(InputError, match=r"has no method Z\. It has A, B"):

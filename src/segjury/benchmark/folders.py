@@ -50,6 +50,41 @@ def folder_names(folder: Path, of: str) -> list[str]:
     return names
 
 
+def submitted(
+    protocol: Protocol,
+    predictions: Path,
+    methods: Sequence[str] | None = None,
+    *,
+    cases: Sequence[str] | None = None,
+) -> tuple[Path, Sequence[str] | None]:
+    """The folder of all predictions and the methods asked for, where one submission may be given.
+
+    That is a method's own folder, which holds predictions of the `cases` themselves; without
+    them, all folders in it look like cases. Other folders are returned as they are.
+    """
+    if not predictions.is_dir() or not _is_submission(protocol, predictions, cases):
+        return predictions, methods
+    place = predictions.resolve()
+    if methods and list(methods) != [place.name]:
+        raise InputError(
+            f"{predictions} holds predictions of the cases, of one method",
+            "Leave out `methods`, or give the folder that has one folder per method",
+        )
+    return place.parent, [place.name]
+
+
+def _is_submission(protocol: Protocol, folder: Path, cases: Sequence[str] | None) -> bool:
+    inside = [p.name for p in folder.iterdir() if images.is_folder(p) and p.name[0] != "."]
+    if cases is None:
+        mask = protocol.prediction.mask
+        return bool(inside) and all(images.candidates(folder / name, mask) for name in inside)
+    holds = any(prediction_inputs(protocol, folder, case) for case in cases)
+    methods = (name for name in inside if name not in set(cases))
+    return holds and not any(
+        prediction_inputs(protocol, folder / method, case) for method in methods for case in cases
+    )
+
+
 def refuse_output_among_inputs(out: Path, *inputs: Path) -> None:
     """Refuse to write into a folder that is read from: results would be taken for cases."""
     for folder in inputs:

@@ -10,11 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segjury.benchmark.folders import case_names, refuse_output_among_inputs, unknown_cases
+from segjury.benchmark.folders import (
+    case_names,
+    refuse_output_among_inputs,
+    submitted,
+    unknown_cases,
+)
 from segjury.benchmark.names import doubtful
 from segjury.errors import InputError
 from segjury.metrics import READINGS, Reading
-from segjury.protocols import Protocol
+from segjury.protocols import Protocol, load_protocol
 from segjury.runtime.limits import GB, Limits, usage
 from segjury.runtime.lock import locked
 from segjury.scoring.run import Progress, score_benchmark
@@ -85,7 +90,8 @@ def run(
     protocol
         A name, the path of a `.toml` file, or a protocol that is loaded.
     reference, predictions
-        The folder with one folder per case, and that with one folder per method.
+        The folder with one folder per case, and that with one folder per method, or the folder of
+        one method.
     out
         A folder for `scores.csv` and all that goes beside it. Finished results are kept there: an
         interrupted run goes on where it stopped, and only what changed is computed again.
@@ -121,9 +127,11 @@ def run(
     limits = _limits(time_limit_s, memory_limit_gb)
     truth, given = Path(reference), Path(predictions)
     folder = None if out is None else Path(out)
+    known = case_names(truth)  # before anything is made
     if folder:
-        case_names(truth)  # before anything is made
         refuse_output_among_inputs(folder, truth, given)
+    definition = load_protocol(protocol, allow_code=allow_code)
+    given, methods = submitted(definition, given, methods, cases=known)
     with locked(folder) if folder else nullcontext():
         results = score_benchmark(
             protocol,
@@ -145,7 +153,7 @@ def run(
         scored = results.run.methods if results.run else []
         warnings = [
             *unknown_cases(truth, given, scored, follow_links=follow_links),
-            *doubtful(case_names(truth), "case"),
+            *doubtful(known, "case"),
             *doubtful(scored, "method"),
             *results.warnings,
             *(_left_out(results.run, folder) if folder else ()),

@@ -23,7 +23,13 @@ from segjury.benchmark.check.folders import (
 from segjury.benchmark.check.prediction import CheckedPrediction, check_prediction
 from segjury.benchmark.check.problem import Problem, failed, placed
 from segjury.benchmark.check.reference import CheckedReference, ReferenceFacts, check_reference
-from segjury.benchmark.folders import chosen_methods, escapes, folder_names, refuse_wrong_folders
+from segjury.benchmark.folders import (
+    chosen_methods,
+    escapes,
+    folder_names,
+    refuse_wrong_folders,
+    submitted,
+)
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
 from segjury.images import candidates, read_grid
@@ -114,6 +120,9 @@ def check(
     if images and (reference or not predictions):
         raise InputError("`images` takes the place of a reference", "Give `predictions` alone")
     problems: list[Problem] = []
+    if predictions:
+        known = folder_names(reference, "case") if reference else None
+        predictions, methods = submitted(protocol, predictions, methods, cases=known)
     chosen = _chosen_methods(predictions, methods, problems)
     below = {
         method: list(files_below(predictions / method))

@@ -13,8 +13,9 @@ from segjury.analysis.sentences import summary
 from segjury.analysis.stability import Stability
 from segjury.analysis.tables import ALL, parts
 from segjury.analysis.tests import Pair
+from segjury.analysis.versions import Versions
 from segjury.cli.output.terminal import plain_table, say, terminal
-from segjury.wording import plural
+from segjury.wording import p_value, plural
 
 
 def print_ranked_table(ranked_table: RankedTable, cohort: str | None) -> None:
@@ -148,3 +149,38 @@ def _compared(pair: Pair) -> str:
 def _lost(stability: Stability, key: str) -> str:
     """How often the first place of a score goes to others in resamples."""
     return f"{100 * stability.scores[key].first_wrong:.3g} %" if stability.informative else "-"
+
+
+def print_versions(versions: Versions, cases: int) -> None:
+    """Two versions of a method: each score, then the cases that changed most."""
+    say(f"reading {versions.reading}: A is {versions.first}, B is {versions.second}")
+    for note in versions.notes:
+        say(f"note: {note}")
+    table = plain_table("score", "A", "B", "B better", "equal", "worse", "median B - A", "p")
+    for each in versions.scores:
+        column = each.column
+        interval = f" ({each.low:.3g} to {each.high:.3g})" if np.isfinite(each.low) else ""
+        table.add_row(
+            Text(f"{column.full_title} {column.arrow}"),
+            f"{each.first:.4g}",
+            f"{each.second:.4g}",
+            *map(str, (each.better, each.equal, each.worse)),
+            f"{each.median:.3g}{interval}",
+            p_value(each.p),
+        )
+    terminal().print(table)
+    say("p: Wilcoxon's signed-rank test over the cases, adjusted by Holm over the scores.")
+    changed = versions.most_changed(cases)
+    if not changed:
+        return
+    say("\ncases that changed most")
+    rows = versions.by_case[versions.by_case["better"] != "equal"]
+    shown = plain_table("case", "score", "A", "B", "better")
+    for case in changed:
+        of_case = rows[rows["case"] == case]
+        pairs = of_case[["first", "second"]].to_numpy(float).tolist()
+        for n, (first, second) in enumerate(pairs):
+            better = {"first": "A", "second": "B"}[str(of_case["better"].iloc[n])]
+            name, score = Text(case if n == 0 else ""), Text(str(of_case["score"].iloc[n]))
+            shown.add_row(name, score, f"{first:.4g}", f"{second:.4g}", better)
+    terminal().print(shown)
