@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import partial
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from scipy.stats import wilcoxon
+from scipy.stats import rankdata, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
 from segjury.analysis.leaderboards import ranked_tables, split
@@ -245,16 +246,42 @@ def test_significant_wins_are_those_of_scipy_and_statsmodels(ties):
     np.testing.assert_allclose(found.mean_rank[0], expected.mean(axis=0))
 
 
-def test_significant_wins_of_resamples_take_scipys_normal_approximation():
+def naive_exact_wins(values, alpha):
+    """The same with the shares of all sign patterns, so that tied differences are exact too."""
+    cases, n = values.shape
+    signs = np.array(list(itertools.product([-1, 1], repeat=cases)), float)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    p = []
+    for i, j in pairs:
+        steps = np.round(values[:, i] - values[:, j], 12)
+        ranks = np.where(steps == 0, 0, rankdata(np.abs(steps)) - (steps == 0).sum())
+        p.append(((signs @ ranks) >= np.sign(steps) @ ranks).mean())
+    rejected = multipletests(p, alpha, method="holm")[0]
+    return [sum(r for (i, _), r in zip(pairs, rejected, strict=True) if i == m) for m in range(n)]
+
+
+@pytest.mark.parametrize("step", [None, 0.5])  # the second ties differences, and some with 0
+def test_significant_wins_of_resamples_are_those_of_all_sign_patterns(step):
     rng = np.random.default_rng(6)
-    values = rng.standard_normal((20, 4)) + np.array([0, 0.4, 0.8, 2])
-    counts = rng.multinomial(20, np.full(20, 0.05), size=12)
-    ranking = Ranking(scheme="test-then-rank")
-    found = standings(panel_of([values]), ranking, counts.astype(float))
-    for ranks, drawn in zip(found.ranks[:, 0], counts, strict=True):
-        rows = np.repeat(values, drawn, axis=0)
-        wins = naive_wins(rows, True, 0.05, method="asymptotic", correction=False)
-        np.testing.assert_array_equal(ranks, pd.Series(wins).rank(ascending=False))
+    values = rng.standard_normal((10, 4)) + np.array([0, 0.7, 1.4, 3])
+    if step:
+        values = np.round(values / step) * step
+    counts = rng.multinomial(10, np.full(10, 0.1), size=25)
+    found = standings(panel_of([values]), Ranking(scheme="test-then-rank"), counts.astype(float))
+    wins = [naive_exact_wins(np.repeat(values, drawn, axis=0), 0.05) for drawn in counts]
+    assert len({n for each in wins for n in each}) > 2
+    expected = pd.DataFrame(wins).rank(axis=1, ascending=False)
+    np.testing.assert_array_equal(found.ranks[:, 0], expected)
+
+
+@pytest.mark.parametrize(("cases", "methods"), [(11, 6), (12, 8), (64, 4)])
+def test_a_method_that_is_first_on_every_case_is_first_in_all_resamples(cases, methods):
+    rng = np.random.default_rng(8)
+    values = rng.random((cases, methods))
+    values[:, 0] += 1
+    counts = rng.multinomial(cases, np.full(cases, 1 / cases), size=50)
+    found = standings(panel_of([values]), Ranking(scheme="test-then-rank"), counts.astype(float))
+    assert (found.positions == 1).tolist() == [[True] + [False] * (methods - 1)] * 50
 
 
 def test_a_third_method_does_not_change_whether_two_differ():

@@ -164,8 +164,6 @@ def _uncertainty(study: Study) -> Iterator[str]:
     if analysis.with_raters is not None:
         names = ", ".join(analysis.with_raters.redrawn)
         yield f"Raters were drawn too, once per resample for all cases, for {names}."
-    if study.rules.ranking.scheme == "test-then-rank":
-        yield "The tests of resamples, in which cases are repeated, use the normal approximation."
 
 
 def _tests(study: Study) -> Iterator[str]:

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from segjury.analysis.ranking.panel import Panel
-from segjury.analysis.statistics.tests import holm
-from segjury.analysis.statistics.wilcoxon import Method, signed_rank_tests
+from segjury.analysis.statistics.winners import winners
 from segjury.arrays import Bools, Floats
 from segjury.protocols.ranking import Aggregate, Ranking, Ties
 from segjury.rounding import rounded, rounded_pairs
@@ -148,9 +147,7 @@ def _nth(ascending: Floats, below: Floats, n: Floats) -> Floats:
 def _wins(scores: Floats, counts: Floats, *, higher: bool, alpha: float) -> Floats:
     """How many methods each beats in a one-sided Wilcoxon test, Holm over all ordered pairs.
 
-    Of the two tests of a pair at most one can be significant, and its p is half the two-sided
-    one; the other comes last in Holm's order. Exact as long as no case is drawn twice; a resample's
-    repeated cases are tied, and there the normal approximation is taken.
+    The same tests of all cases and of resamples, whose repeated cases are tied.
     """
     n = scores.shape[1]
     first, second = np.triu_indices(n, 1)
@@ -161,10 +158,7 @@ def _wins(scores: Floats, counts: Floats, *, higher: bool, alpha: float) -> Floa
         if not drawn.any():
             wins[sample] = np.nan
             continue
-        method: Method = "auto" if drawn.max() <= 1 else "asymptotic"
-        tested = signed_rank_tests(np.repeat(differences, drawn, axis=1), method=method)
-        halves = np.concatenate([tested.p / 2, np.ones(len(tested.p))])
-        significant = holm(halves)[: len(tested.p)] < alpha
-        winner = np.where(tested.correlation > 0, first, second)
-        np.add.at(wins[sample], winner[significant], 1)
+        side = winners(np.repeat(differences, drawn, axis=1), alpha)
+        np.add.at(wins[sample], first[side > 0], 1)
+        np.add.at(wins[sample], second[side < 0], 1)
     return wins

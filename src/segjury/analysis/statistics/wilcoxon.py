@@ -122,12 +122,12 @@ def _p_values(ranks: Ints, alternative: Alternative, method: Method) -> Floats:
     limit = {"auto": EXACT_UP_TO, "exact": ranks.shape[-1], "asymptotic": 0}[method]
     exact = counts <= limit  # without any difference the exact test gives 1, and it alone
     p = np.ones(len(ranks))
-    p[~exact] = _asymptotic(ranks[~exact], alternative)
-    p[exact] = _exact(ranks[exact], alternative)
+    p[~exact] = asymptotic_p(ranks[~exact], alternative)
+    p[exact] = exact_p(ranks[exact], alternative)
     return p
 
 
-def _asymptotic(ranks: Ints, alternative: Alternative) -> Floats:
+def asymptotic_p(ranks: Ints, alternative: Alternative) -> Floats:
     """Normal approximation; `Σ r² / 4` is the variance of W⁺ given the ties."""
     from scipy.special import ndtr
 
@@ -137,7 +137,7 @@ def _asymptotic(ranks: Ints, alternative: Alternative) -> Floats:
     return np.asarray(ndtr(-z if alternative == "greater" else z))
 
 
-def _exact(ranks: Ints, alternative: Alternative) -> Floats:
+def exact_p(ranks: Ints, alternative: Alternative) -> Floats:
     """Share of sign patterns with a W⁺ as extreme; rows with equal ranks share one distribution."""
     above = np.where(ranks > 0, ranks, 0).sum(axis=-1)
     below = np.where(ranks < 0, -ranks, 0).sum(axis=-1)
@@ -147,11 +147,11 @@ def _exact(ranks: Ints, alternative: Alternative) -> Floats:
     share = np.ones(len(ranks))
     for number, pattern in enumerate(patterns):
         rows = which.reshape(-1) == number
-        share[rows] = _cumulative(pattern[pattern > 0])[at_most[rows]]
+        share[rows] = shares_at_most(pattern[pattern > 0])[at_most[rows]]
     return np.minimum(share * (2.0 if alternative == "two-sided" else 1.0), 1.0)
 
 
-def _cumulative(ranks: Ints) -> Floats:
+def shares_at_most(ranks: Ints) -> Floats:
     """P(W⁺ ≤ w) for w = 0, 1, ... Σ ranks, over all signs; without rounding up to 53 ranks."""
     shares = np.zeros(int(ranks.sum()) + 1)
     shares[0] = 1.0
