@@ -333,10 +333,14 @@ def test_a_median_of_zero_leaves_the_direction_to_the_ranks() -> None:
 
 
 def test_too_few_cases_are_said_to_show_nothing() -> None:
-    scores = skilled(("A", "B", "C"), 4, 30.0, ("dsc",))
-    for figure in (significance(scores, "dsc"), p_values(scores, "dsc")):
-        # 3 pairs, 2 / 2^4 each
-        assert "With 4 cases no adjusted p of Wilcoxon's can be below .38" in small_print(figure)
+    said = {
+        4: "With 4 cases no exact test of two methods gives a p below .12",  # 2 / 2^4
+        6: "With 6 cases no adjusted p of Wilcoxon's can be below .09",  # 3 pairs, 2 / 2^6 each
+    }
+    for cases, sentence in said.items():
+        scores = skilled(("A", "B", "C"), cases, 30.0, ("dsc",))
+        for figure in (significance(scores, "dsc"), p_values(scores, "dsc")):
+            assert sentence in small_print(figure)
     drawn = labelled(significance(scores, "dsc"), "significantly")
     assert [len(marks.get_offsets()) for marks in drawn.values()] == [0, 0]
     assert "0 pairs differ" in significance_alt(Study(scores), "dsc")

@@ -159,10 +159,17 @@ def _tests(tests: ScoreTests, methods: Sequence[str]) -> dict[str, Any]:
         },
         "mean_ranks": dict(zip(methods, tests.mean_ranks, strict=True)),
         "conover_holm": [
-            {"a": methods[a], "b": methods[b], "p": tests.conover[a, b]}
+            {
+                "a": methods[a],
+                "b": methods[b],
+                "p": tests.conover[a, b],
+                "smallest_exact_p": tests.smallest[a, b],
+                "differs": tests.differs[a, b],
+            }
             for a, b in combinations(range(len(methods)), 2)
         ],
         "wilcoxon_holm": [_pair(pair, methods, tests.alpha) for pair in tests.wilcoxon],
+        "smallest_friedman_p": tests.smallest_friedman_p,
         "smallest_p": tests.smallest_p,
         "smallest_p_after_holm": tests.smallest_adjusted,
         "cliques": [[methods[m] for m in clique] for clique in tests.cliques],

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from segjury.analysis.analysis import Analysis
 from segjury.analysis.stability import Stability
 from segjury.analysis.tables import ALL, parts
@@ -136,16 +134,16 @@ def on_tests(analysis: Analysis) -> Iterator[str]:
     if not tested:
         return
     alpha, methods = analysis.settings.alpha, analysis.panel.methods
-    differ = {key: tests for key, tests in tested.items() if tests.friedman.p < alpha}
+    differ = {key: tests for key, tests in tested.items() if tests.found}
     yield (
         f"Friedman's test finds differences between methods in {len(differ)} of "
         f"{plural(len(tested), 'score')} at {alpha:g}, each score tested by itself."
     )
     for key, tests in differ.items():
-        adjusted = tests.conover[np.triu_indices(len(methods), 1)]
         yield (
             f"{key}: chi2 {tests.friedman.chi2:.2f}, p {p_value(tests.friedman.p)}; "
-            f"{(adjusted < alpha).sum()} of {plural(len(adjusted), 'pair')} differ (Conover, Holm)."
+            f"{tests.pairs_differing} of {plural(len(tests.wilcoxon), 'pair')} differ "
+            "(Conover, Holm)."
         )
     yield from _power(list(tested.values()), alpha)
     for base in dict.fromkeys(base for tests in tested.values() for base in tests.baselines):
@@ -157,9 +155,15 @@ def _power(tested: Sequence[ScoreTests], alpha: float) -> Iterator[str]:
     fewest = min(tested, key=lambda tests: tests.cases)
     if fewest.smallest_adjusted < alpha:
         return
-    yield (
+    least = (
         f"With {fewest.cases} cases the smallest possible p of a signed-rank test is "
-        f"{p_value(fewest.smallest_p)}, and {p_value(fewest.smallest_adjusted)} after Holm over "
+        f"{p_value(fewest.smallest_p)}"
+    )
+    if fewest.smallest_p >= alpha:
+        yield f"{least}, as of any exact test of two methods: no pair can be told apart."
+        return
+    yield (
+        f"{least}, and {p_value(fewest.smallest_adjusted)} after Holm over "
         f"{plural(len(fewest.wilcoxon), 'pair')}: it cannot tell any pair apart."
     )
 

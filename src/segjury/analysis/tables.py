@@ -124,7 +124,10 @@ def _omnibus(analysis: Analysis) -> list[Row]:
 
 
 def _pairs(analysis: Analysis) -> list[Row]:
-    """Every test of two methods; p is Holm-adjusted within its score and test."""
+    """Every test of two methods; p is Holm-adjusted within its score and test.
+
+    `differs` is what may be claimed: of Conover's p nothing that no exact test could give.
+    """
     methods, rows = analysis.panel.methods, []
     for key, score in analysis.scores.items():
         if score.tests is None:
@@ -136,6 +139,7 @@ def _pairs(analysis: Analysis) -> list[Row]:
                 "a": methods[a],
                 "b": methods[b],
                 "p": score.tests.conover[a, b],
+                "differs": score.tests.differs[a, b],
                 "better": _ahead(score.tests.mean_ranks, a, b, methods),
             }
             for a, b in combinations(range(len(methods)), 2)
@@ -146,7 +150,7 @@ def _pairs(analysis: Analysis) -> list[Row]:
             for base, found in score.tests.baselines.items()
         }
         for test, found in families.items():
-            rows += [_pair(key, test, pair, methods) for pair in found]
+            rows += [_pair(key, test, pair, methods, score.tests.alpha) for pair in found]
     return rows
 
 
@@ -156,13 +160,14 @@ def _ahead(mean_ranks: Floats, a: int, b: int, methods: tuple[str, ...]) -> str:
     return first[float(np.sign(mean_ranks[a] - mean_ranks[b]))]
 
 
-def _pair(key: str, test: str, pair: Pair, methods: tuple[str, ...]) -> Row:
+def _pair(key: str, test: str, pair: Pair, methods: tuple[str, ...], alpha: float) -> Row:
     return {
         "score": key,
         "test": test,
         "a": methods[pair.a],
         "b": methods[pair.b],
         "p": pair.p,
+        "differs": pair.p < alpha,
         "p_unadjusted": pair.p_unadjusted,
         "better": {1: methods[pair.a], -1: methods[pair.b], 0: ""}[pair.sign],
         "median_difference": pair.median,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from segjury.analysis.statistics.tests import (
     holm,
     holm_pairs,
     mean_ranks,
+    smallest_friedman_p,
     smallest_p,
 )
 from segjury.analysis.statistics.wilcoxon import signed_rank_tests
-from segjury.arrays import Floats, Ints
-from segjury.rounding import rounded_pairs
+from segjury.arrays import Bools, Floats, Ints
+from segjury.rounding import rounded, rounded_pairs
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class Pair:
 
     `p` is Holm-adjusted within its family. `median`, `low` and `high` are of the differences
     a - b over the cases, with an order-statistic interval (NaN where the cases are too few for
-    one). `effect` is the rank-biserial correlation, positive where `a` is better. `sign` is 1
-    where `a` is better by the median difference, -1 where `b` is, 0 where it is 0.
+    one). `effect` is the rank-biserial correlation, positive where `a` is better. `sign` is that
+    of the effect: 1 where `a` is better, -1 where `b` is, 0 where neither. The test compares rank
+    sums, so where it finds a difference this is its direction; the median may be 0 all the same.
     """
 
     a: int
@@ -49,7 +51,9 @@ class ScoreTests:
     """All tests on one score; matrices and indices are in the order of the methods.
 
     `baselines` holds, for each baseline, its pairs (method, baseline) with the methods that are
-    no baselines. `cliques` are groups, best first, of which no pair differs in Conover's test; all
+    no baselines. `conover` has Conover's own p, adjusted by Holm; they approximate, and may be 0
+    for two cases. `smallest` has the least p that an exact test of each pair can give, by the cases
+    on which the two differ. `cliques` are groups, best first, of which no pair differs; all
     methods are one where Friedman's test finds no difference, as a post-hoc test needs one.
     """
 
@@ -57,6 +61,7 @@ class ScoreTests:
     friedman: Friedman
     mean_ranks: Floats
     conover: Floats
+    smallest: Floats
     wilcoxon: tuple[Pair, ...]
     cliques: tuple[tuple[int, ...], ...]
     baselines: Mapping[int, tuple[Pair, ...]]
@@ -66,6 +71,31 @@ class ScoreTests:
     def against(self, baseline: int) -> dict[int, Pair]:
         """The comparison of each other method with a baseline, by index; none for no baseline."""
         return {pair.a: pair for pair in self.baselines.get(baseline, ())}
+
+    @property
+    def found(self) -> bool:
+        """Whether Friedman's test finds a difference, and its exact form could."""
+        return max(self.friedman.p, self.smallest_friedman_p) < self.alpha
+
+    @property
+    def decisive(self) -> Floats:
+        """Conover's adjusted p, but none below what an exact test of the pair can give."""
+        return np.maximum(self.conover, self.smallest)
+
+    @property
+    def differs(self) -> Bools:
+        """Whether two methods may be said to differ, (methods, methods)."""
+        return np.asarray((self.decisive < self.alpha) & self.found)
+
+    @property
+    def pairs_differing(self) -> int:
+        """How many pairs may be said to differ."""
+        return int(self.differs.sum()) // 2
+
+    @property
+    def smallest_friedman_p(self) -> float:
+        """The smallest p that an exact Friedman test can give with so many cases and methods."""
+        return smallest_friedman_p(self.cases, len(self.mean_ranks))
 
     @property
     def smallest_p(self) -> float:
@@ -91,17 +121,16 @@ def score_tests(
     if cases < 2 or methods < 2:
         return None
     ranks = mean_ranks(values, higher=higher)
-    order = np.argsort(ranks, kind="stable")
-    omnibus, adjusted = friedman(values), holm_pairs(conover(values))
     first, second = np.triu_indices(methods, 1)
     others = [m for m in range(methods) if m not in baselines]
-    return ScoreTests(
+    tests = ScoreTests(
         cases=cases,
-        friedman=omnibus,
+        friedman=friedman(values),
         mean_ranks=ranks,
-        conover=adjusted,
+        conover=holm_pairs(conover(values)),
+        smallest=_smallest(values),
         wilcoxon=_pairs(values, first, second, higher=higher, level=level),
-        cliques=tuple(cliques(order, (adjusted < alpha) & (omnibus.p < alpha))),
+        cliques=(),
         baselines={
             base: _pairs(
                 values, np.array(others), np.full(len(others), base), higher=higher, level=level
@@ -112,6 +141,15 @@ def score_tests(
         alpha=alpha,
         level=level,
     )
+    order = np.argsort(ranks, kind="stable")
+    return replace(tests, cliques=tuple(cliques(order, tests.differs)))
+
+
+def _smallest(values: Floats) -> Floats:
+    """The least p of an exact test of each pair, (methods, methods); 1 on the diagonal."""
+    each = rounded(values)
+    cases = (each[:, :, None] != each[:, None, :]).sum(axis=0)
+    return np.minimum(1.0, 2.0 * 0.5**cases)
 
 
 def _pairs(
@@ -135,7 +173,7 @@ def _pairs(
             low=float(middle.low[n]),
             high=float(middle.high[n]),
             effect=float(effect[n]),
-            sign=int(np.sign(towards * middle.estimate[n])),
+            sign=int(np.sign(effect[n])),
         )
         for n, (a, b) in enumerate(zip(first, second, strict=True))
     )

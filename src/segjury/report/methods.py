@@ -178,7 +178,8 @@ def _tests(study: Study) -> Iterator[str]:
     )
     yield (
         "Bars of critical-difference diagrams join the largest runs of methods of which no pair "
-        "differs in Conover's test; where Friedman's test finds nothing, all methods are one."
+        "differs in Conover's test; where Friedman's test finds nothing, all methods are one. No "
+        "two methods are said to differ where an exact test of as many cases could not find it."
     )
     if settings.baselines:
         yield f"Baselines named beforehand: {', '.join(settings.baselines)}."

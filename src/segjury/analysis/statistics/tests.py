@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,12 +108,21 @@ def holm_pairs(matrix: ArrayLike) -> Floats:
 def smallest_p(cases: int, *, alternative: Alternative = "two-sided") -> float:
     """Smallest p that an exact signed-rank test of so many cases can give.
 
-    `2 / 2ⁿ` for two-sided tests and `1 / 2ⁿ` for others: all differences have the same sign.
+    `2 / 2ⁿ` for two-sided tests and `1 / 2ⁿ` for others: all differences have the same sign. No
+    other exact test of two paired methods gives less, nor any correction for further pairs.
     """
     check_alternative(alternative)
     if cases < 0:
         raise ValueError(f"cases is {cases}, expected 0 or more")
     return float(min(1.0, (2.0 if alternative == "two-sided" else 1.0) * 0.5**cases))
+
+
+def smallest_friedman_p(cases: int, methods: int) -> float:
+    """Smallest p that Friedman's test can give if all orders of the ranks are counted.
+
+    `1 / (k!)ⁿ⁻¹` for k methods on n cases: every case orders them alike.
+    """
+    return math.exp(-math.lgamma(methods + 1) * (cases - 1))
 
 
 def _table(values: ArrayLike, *, cases: int, methods: int) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from rich.text import Text
 
 from segjury.analysis import Analysis, RankedTable, certainty
@@ -119,14 +118,12 @@ def _print_scores(analysis: Analysis, where: str) -> None:
         "score", "cases", "Friedman chi2", "p", "Conover", "Wilcoxon", "first place lost"
     )
     for key, tests in tested.items():
-        differ = (tests.conover[np.triu_indices(len(methods), 1)] < tests.alpha).sum()
-        omnibus = tests.friedman.p < tests.alpha  # Conover's test comes after it
         table.add_row(
             Text(key),
             str(tests.cases),
             f"{tests.friedman.chi2:.2f}",
             f"{tests.friedman.p:.3g}",
-            str(differ) if omnibus else "-",
+            str(tests.pairs_differing) if tests.found else "-",  # it comes after Friedman's
             str(sum(pair.p < tests.alpha for pair in tests.wilcoxon)),
             _lost(analysis.stability, key),
         )

@@ -43,6 +43,12 @@ def too_few(tests: ScoreTests) -> str:
     """A sentence where so few cases can show no difference at all."""
     if tests.smallest_adjusted < tests.alpha:
         return ""
+    if tests.smallest_p >= tests.alpha:
+        least = p_text(tests.smallest_p, tests.alpha)
+        return (
+            f" With {tests.cases} cases no exact test of two methods gives a p below {least}: no "
+            "pair can be told apart."
+        )
     least = p_text(tests.smallest_adjusted, tests.alpha)
     return f" With {tests.cases} cases no adjusted p of Wilcoxon's can be below {least}."
 

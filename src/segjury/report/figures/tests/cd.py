@@ -15,7 +15,7 @@ from matplotlib.transforms import offset_copy
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.analysis.tests import ScoreTests
 from segjury.report.figures.drawing.frame import NAME_WIDTH, finished, note, sheet, width_of_names
-from segjury.report.figures.drawing.method_pairs import friedman_words, tests_of
+from segjury.report.figures.drawing.method_pairs import friedman_words, tests_of, too_few
 from segjury.report.figures.drawing.style import (
     COLUMN_WIDTH_IN,
     INK,
@@ -99,8 +99,10 @@ def cd_alt(study: Study, score: str) -> str:
         f"{place[part['method'].iloc[0]]} to {place[part['method'].iloc[-1]]}"
         for _, part in data.groupby("bar")
     ]
-    if tests.friedman.p >= tests.alpha:
+    if not tests.found:
         groups = "No difference between methods was found"
+    elif tests.smallest_p >= tests.alpha:
+        groups = "No pair can be told apart with so few cases"
     else:
         groups = f"Groups without a difference, by place: {'; '.join(bars) or 'none'}"
     return (
@@ -209,14 +211,16 @@ def _draw_side(axes: Axes, study: Study, ranks: pd.DataFrame, shape: _Shape, *, 
 
 
 def _note(tests: ScoreTests) -> str:
-    if tests.friedman.p >= tests.alpha:
+    if tests.smallest_p >= tests.alpha:
+        return f"{friedman_words(tests)}.{too_few(tests)}"
+    if not tests.found:
         return (
             f"{friedman_words(tests)}: no difference between the methods at {tests.alpha:g}, so "
             "that no pair is tested and one bar holds all."
         )
     return (
         f"{friedman_words(tests)}. No two methods under a bar differ at {tests.alpha:g} (Conover, "
-        "adjusted by Holm)."
+        "adjusted by Holm; nothing that no exact test of the pair could find)."
     )
 
 

@@ -67,9 +67,13 @@ def p_values(scores: Scores, score: str) -> Figure:
 
 
 def p_values_data(study: Study, score: str) -> pd.DataFrame:
-    """A row per cell: the two methods, their numbers, the test and its adjusted p."""
+    """A row per cell: the two methods, their numbers, the test and its adjusted p.
+
+    Conover's p are none below what an exact test of the pair can give.
+    """
     methods, tests = study.methods, tests_of(study, score)
     wilcoxon = {(pair.a, pair.b): pair.p for pair in tests.wilcoxon}
+    decisive = tests.decisive
     return pd.DataFrame(
         [
             {
@@ -78,7 +82,7 @@ def p_values_data(study: Study, score: str) -> pd.DataFrame:
                 "method": methods[a],
                 "other": methods[b],
                 "test": "wilcoxon" if a < b else "conover",
-                "p": wilcoxon[a, b] if a < b else tests.conover[a, b],
+                "p": wilcoxon[a, b] if a < b else decisive[a, b],
             }
             for a in range(len(methods))
             for b in range(len(methods))
@@ -101,7 +105,7 @@ def p_values_alt(study: Study, score: str) -> str:
         rest = [f"{len(differing) - len(named)} more"] if len(differing) > len(named) else []
         listed = f": {'; '.join([*named, *rest])}" if named else ""
         said.append(f"{_WORDS[str(test)]}: {len(differing)} of {len(rows)} pairs differ{listed}.")
-    if tests.friedman.p >= alpha:
+    if not tests.found:
         said.append(_UNDECIDED.format("Conover's"))
     return " ".join(said)
 
@@ -137,7 +141,9 @@ def _note(tests: ScoreTests) -> str:
         f"{friedman_words(tests)}. P adjusted by Holm, each test over "
         f"{plural(len(tests.wilcoxon), 'pair')}; the shade steps at {tests.alpha:g}."
     )
-    if tests.friedman.p >= tests.alpha:
+    if (tests.conover < tests.smallest).any():
+        said += " Conover's p is not shown below what an exact test of the two can give."
+    if not tests.found:
         said += f" {_UNDECIDED.format('the lower left')}"
     return said + too_few(tests)
 

@@ -80,7 +80,6 @@ def significance_data(study: Study, score: str) -> pd.DataFrame:
     methods, tests = study.methods, tests_of(study, score)
     rows = []
     for pair in tests.wilcoxon:
-        direction = pair.sign or int(np.sign(pair.effect))  # a median of 0 leaves it to the ranks
         for a, b, side in ((pair.a, pair.b, 1), (pair.b, pair.a, -1)):
             rows.append(
                 {
@@ -90,7 +89,7 @@ def significance_data(study: Study, score: str) -> pd.DataFrame:
                     "other": methods[b],
                     "p": pair.p,
                     "rank_biserial": side * pair.effect,
-                    "better": side * direction if pair.p < tests.alpha else 0,
+                    "better": side * pair.sign if pair.p < tests.alpha else 0,
                 }
             )
     return pd.DataFrame(rows).sort_values(["row", "column"], ignore_index=True)
