@@ -51,6 +51,7 @@ def _bootstrap(resamples: int) -> str:
         higher=np.ones(SCORES, bool),
         values=rng.beta(8, 2, (SCORES, CASES, METHODS)),
         lost=np.zeros((SCORES, CASES, METHODS), bool),
+        assigned=np.zeros((SCORES, CASES, METHODS), bool),
     )
     frames = [pd.DataFrame(values) for values in panel.values]
 

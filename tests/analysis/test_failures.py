@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from segjury.analysis import Settings, analyze
+from segjury.analysis.ranking import Rules
 from segjury.analysis.statistics.failures import (
     FailureRule,
     failure_table,
@@ -13,6 +16,7 @@ from segjury.analysis.statistics.failures import (
     parse_rule,
     percentile_limit,
 )
+from segjury.analysis.study import completed
 from segjury.errors import InputError
 
 SCORES = {
@@ -198,3 +202,52 @@ def test_rules_and_tables_that_make_no_sense_are_refused():
         failure_table(SCORES, [FailureRule("ece", "above", 0.5, "")])
     with pytest.raises(ValueError, match="scores have shapes"):
         failure_table({"dsc": np.zeros((2, 2)), "ece": np.zeros((2, 3))}, [])
+
+
+# ---- rules of an analysis -------------------------------------------------------------------
+
+
+def analysed(values, metric, *, lost=(), failures=(), cases=None):
+    """The analysis of one score, (cases, methods); `lost` are cells that the policy filled."""
+    rows = [
+        (f"M{m}", f"P{c}", metric, value, "missing" if (c, m) in lost else "ok")
+        for c, case in enumerate(values)
+        for m, value in enumerate(case)
+    ]
+    table = pd.DataFrame(rows, columns=["method", "case", "metric", "value", "status"])
+    settings = Settings(samples=100, failures=tuple(failures))
+    return analyze(completed(table), Rules(), settings, cases=cases)
+
+
+def test_what_the_policy_filled_in_moves_no_percentile():
+    values = np.linspace(0.01, 0.12, 12).reshape(6, 2)
+    values[3:, 0] = 1.0  # a quarter of all, so that percentile 90 would be 1: nothing is above it
+    found = analysed(values, "mr_ece", lost={(3, 0), (4, 0), (5, 0)}, failures=["mr_ece>p50"])
+    measured = np.delete(values.ravel(), [6, 8, 10])
+    limits = [rule.limit for rule in found.failures.rules]
+    assert limits == pytest.approx([np.percentile(measured, 90), np.percentile(measured, 50)])
+    assert found.failures.failed[0][3:, found.panel.methods.index("M0")].all()  # what is missing fails all the same
+
+
+def test_a_rule_that_no_value_can_break_is_not_stated():
+    cases = pd.DataFrame({"case": [f"P{c}" for c in range(6)], "dsc_1_2": [0.0] * 5 + [0.9]})
+    cases = cases.assign(rater_1_cm3=1.0, rater_2_cm3=1.0)
+    values = np.linspace(0.2, 0.9, 12).reshape(6, 2)
+    found = analysed(values, "dsc", cases=cases, failures=["dsc>1", "dsc>p90"])
+    assert [rule.text for rule in found.failures.rules] == ["dsc > 0.83"]
+    assert "no failures counted for dsc < 0: no value can be below 0" in found.notes
+    assert "no failures counted for dsc > 1: no value can be above 1" in found.notes
+
+
+def test_values_of_another_scale_have_no_bounds():
+    found = analysed(np.linspace(20, 90, 12).reshape(6, 2), "dsc", failures=["dsc>80"])
+    assert [rule.text for rule in found.failures.rules] == ["dsc > 80"]
+
+
+def test_the_agreement_of_raters_is_not_known_where_labels_lack_different_cases():
+    cases = pd.DataFrame({"case": [f"P{c}" for c in range(6)]})
+    for label, first in (("liver", 0.9), ("kidney", None)):
+        about = {"dsc_1_2": [first, *[0.8] * 5], "rater_1_cm3": 1.0, "rater_2_cm3": 1.0}
+        cases = cases.assign(**{f"{label} {name}": values for name, values in about.items()})
+    found = analysed(np.linspace(0.2, 0.9, 12).reshape(6, 2), "dsc", cases=cases)
+    assert found.failures.rules == ()

@@ -47,6 +47,7 @@ def panel_of(values, *, names=("up", "down", "high"), lost=None):
         higher=np.array([DIRECTIONS[name] == "higher" for name in names[:scores]]),
         values=values,
         lost=np.zeros(values.shape, bool) if lost is None else lost,
+        assigned=np.zeros(values.shape, bool) if lost is None else lost,
     )
 
 
@@ -372,6 +373,7 @@ def test_methods_and_cases_may_come_in_any_order(panel, ranking, random):
         cases=tuple(panel.cases[c] for c in cases),
         values=panel.values[:, cases][:, :, methods],
         lost=panel.lost[:, cases][:, :, methods],
+        assigned=panel.assigned[:, cases][:, :, methods],
     )
     one, two = standings(panel, ranking), standings(mixed, ranking)
     np.testing.assert_allclose(two.mean_rank[0], one.mean_rank[0, methods], rtol=1e-12)

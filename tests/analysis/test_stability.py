@@ -25,6 +25,7 @@ def panel_of(values, *, higher=True):
         higher=np.full(scores, higher),
         values=values,
         lost=np.zeros(values.shape, bool),
+        assigned=np.zeros(values.shape, bool),
     )
 
 

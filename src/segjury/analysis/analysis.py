@@ -209,6 +209,7 @@ def _in_order(panel: Panel, order: Leaderboard) -> Panel:
         methods=tuple(panel.methods[m] for m in at),
         values=panel.values[:, :, at],
         lost=panel.lost[:, :, at],
+        assigned=panel.assigned[:, :, at],
     )
 
 
@@ -231,11 +232,16 @@ def _means(panel: Panel, settings: Settings, rng: np.random.Generator) -> dict[i
 
 
 def _possible(limits: Floats, panel: Panel, k: int) -> Floats:
-    """Limits within what a metric can be, if its scores are in its unit."""
+    """Limits within what a metric can be."""
+    return np.clip(limits, *_bounds(panel, k))
+
+
+def _bounds(panel: Panel, k: int) -> tuple[float, float]:
+    """What a score can be, as its metric declares; anything if its values are of another scale."""
     metric, values = known_metric(panel.metrics[k]), panel.values[k, panel.defined[k]]
     if metric is None or values.min() < metric.bounds[0] or values.max() > metric.bounds[1]:
-        return limits
-    return np.clip(limits, *metric.bounds)
+        return -np.inf, np.inf
+    return metric.bounds
 
 
 def _score(panel: Panel, k: int, settings: Settings, means: MeanInterval) -> ScoreAnalysis:
@@ -271,9 +277,23 @@ def _correlations(panel: Panel) -> MetricCorrelations | None:
 def _failures(
     panel: Panel, settings: Settings, human: Floats | None
 ) -> tuple[FailureTable, tuple[str, ...]]:
-    """Failures by the papers' rules and those given, and a sentence for each rule left out."""
+    """Failures by the papers' rules and those given, and a sentence for each rule left out.
+
+    Percentiles are of what was measured: many missing predictions would move them to the worst
+    value, beyond which there is nothing.
+    """
     scores = dict(zip(panel.keys, panel.values, strict=True))
-    usual = paper_rules(human, scores)
-    given = [parse_rule(text, scores) for text in settings.failures]
-    left_out = tuple(f"no failures counted for {reason}" for reason in usual.left_out)
-    return failure_table(scores, [*usual.rules, *given]), left_out
+    measured = np.where(panel.assigned, np.nan, panel.values)
+    usual = paper_rules(human, dict(zip(panel.keys, measured, strict=True)))
+    given = [
+        parse_rule(text, dict(zip(panel.keys, measured, strict=True))) for text in settings.failures
+    ]
+    bounds = {key: _bounds(panel, k) for k, key in enumerate(panel.keys)}
+    stated, left_out = [], list(usual.left_out)
+    for rule in (*usual.rules, *given):
+        if rule.possible(bounds[rule.metric]):
+            stated.append(rule)
+        else:
+            left_out.append(f"{rule.text}: no value can be {rule.side} {rule.limit:.4g}")
+    notes = tuple(f"no failures counted for {reason}" for reason in left_out)
+    return failure_table(scores, stated), notes

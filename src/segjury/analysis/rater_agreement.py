@@ -62,9 +62,13 @@ def rater_dice(cases: pd.DataFrame | None, names: Collection[str]) -> pd.DataFra
 
 
 def human_dsc(agreement: Collection[LabelAgreement]) -> Floats | None:
-    """Dice of all pairs of raters on all cases, the mean over labels; None where not known."""
+    """Dice of all pairs of raters on all cases, the mean over labels; None where not known.
+
+    Nor is it where a label lacks a value that another has.
+    """
     known = [each.dsc for each in agreement if each.dsc.size]
-    return np.mean(known, axis=0) if known else None
+    alike = len({each.shape for each in known}) == 1
+    return np.mean(known, axis=0) if alike else None
 
 
 def _by_case(facts: pd.DataFrame, order: Literal["C", "F"]) -> Floats:

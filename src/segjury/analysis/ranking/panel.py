@@ -17,6 +17,8 @@ from segjury.protocols.ranking import MissingPolicy
 from segjury.results.columns import LOST, WHOLE
 from segjury.wording import listed
 
+ASSIGNED = (*LOST, "undefined")
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -25,7 +27,7 @@ class Panel:
     `keys` are the ranked scores, `dsc`, or `vi PORTA` for a metric of a structure; `metrics` are
     their metrics. `values` has axes (keys, cases, methods): a case is NaN for all methods where it
     does not count. `lost` marks predictions that were missing, failed or over a limit, or had no
-    value.
+    value; `assigned` also what was undefined: values that a policy set, and nobody measured.
     """
 
     reading: str
@@ -36,6 +38,7 @@ class Panel:
     higher: Bools
     values: Floats
     lost: Bools
+    assigned: Bools
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -56,6 +59,7 @@ class Panel:
             cases=tuple(np.asarray(self.cases, dtype=object)[inside]),
             values=self.values[kept][:, inside],
             lost=self.lost[kept][:, inside],
+            assigned=self.assigned[kept][:, inside],
         )
 
     def of_keys(self, kept: Bools) -> Panel:
@@ -68,6 +72,7 @@ class Panel:
             higher=self.higher[at],
             values=self.values[at],
             lost=self.lost[at],
+            assigned=self.assigned[at],
         )
 
 
@@ -91,8 +96,9 @@ def panel(
     key, names = pd.factorize(pairs)
     values = np.full((len(names), len(cases), len(everybody)), np.nan)
     values[key, case, method] = table["value"].to_numpy(np.float64)
-    lost = np.zeros(values.shape, bool)
+    lost, assigned = np.zeros(values.shape, bool), np.zeros(values.shape, bool)
     lost[key, case, method] = table["status"].isin(LOST).to_numpy()
+    assigned[key, case, method] = table["status"].isin(ASSIGNED).to_numpy()
     metrics = [str(metric) for metric, _structure in names]
     keys = tuple(m if s == WHOLE else f"{m} {s}" for m, s in names)
     for twice in (name for name in keys if keys.count(name) > 1):
@@ -106,6 +112,7 @@ def panel(
         higher=np.array([directions[metric] == "higher" for metric in metrics], dtype=bool),
         values=values,
         lost=lost,
+        assigned=assigned,
     )
     whole = _complete(whole, missing)
     if not whole.defined.any():
@@ -146,7 +153,8 @@ def _complete(found: Panel, missing: MissingPolicy) -> Panel:
         for name, count in zip(found.methods, counts, strict=True)
         if count
     )
-    return replace(found, values=values, lost=found.lost | gaps, notes=(said,))
+    lost, assigned = found.lost | gaps, found.assigned | gaps
+    return replace(found, values=values, lost=lost, assigned=assigned, notes=(said,))
 
 
 def _left_out(found: Panel, gone: Bools) -> tuple[str, ...]:

@@ -49,6 +49,10 @@ class FailureRule:
         """The rule as it is written: `dsc < 0.36`."""
         return f"{self.metric} {'<' if self.side == 'below' else '>'} {self.limit:.4g}"
 
+    def possible(self, bounds: tuple[float, float]) -> bool:
+        """Whether a value within the bounds can fail."""
+        return self.limit > bounds[0] if self.side == "below" else self.limit < bounds[1]
+
 
 @dataclass(frozen=True)
 class PaperRules:
