@@ -221,12 +221,12 @@ def analysed(values, metric, *, lost=(), failures=(), cases=None):
 
 def test_what_the_policy_filled_in_moves_no_percentile():
     values = np.linspace(0.01, 0.12, 12).reshape(6, 2)
-    values[3:, 0] = 1.0  # a quarter of all, so that percentile 90 would be 1: nothing is above it
+    values[3:, 0] = 1.0  # a quarter of all, missing: percentile 90 would be 1
     found = analysed(values, "mr_ece", lost={(3, 0), (4, 0), (5, 0)}, failures=["mr_ece>p50"])
     measured = np.delete(values.ravel(), [6, 8, 10])
     limits = [rule.limit for rule in found.failures.rules]
     assert limits == pytest.approx([np.percentile(measured, 90), np.percentile(measured, 50)])
-    assert found.failures.failed[0][3:, found.panel.methods.index("M0")].all()  # what is missing fails all the same
+    assert found.failures.failed[0][3:, found.panel.methods.index("M0")].all()
 
 
 def test_a_rule_that_no_value_can_break_is_not_stated():

@@ -279,10 +279,11 @@ def test_the_cohort_has_its_leaderboard(scores: pd.DataFrame, page: Node) -> Non
 
 def test_what_was_not_scored_is_listed_with_its_reason(page: Node) -> None:
     (row,) = body(section(page, "gaps").one("table"))
-    status, method, case, what, readings, reason = (cell.text for cell in row)
+    status, method, case, what, readings, counts_as, reason = (cell.text for cell in row)
     assert (status, method, case) == ("failed", "Beta", "P003")
     assert what == "MR-ECE; CRPS; VI (CELIAC TRUNK, SMA)"
     assert set(readings.split(", ")) == {"corrected", "published", "released"}
+    assert counts_as == "penalty"
     assert reason == "probability.nii.gz <is> cut short."
 
 

@@ -16,15 +16,16 @@ from segjury.analysis.ranking import Ranking, Rules
 from segjury.analysis.study import Study, completed
 from segjury.errors import InputError
 from segjury.protocols import load_protocol
-from segjury.report import Report, make_report
+from segjury.report import Report, make_report, methods
 from segjury.report.content import content
 from segjury.report.figures.catalogue import KINDS
 from segjury.report.figures.tests.pvalues import p_values_alt
 from segjury.report.gaps import gaps
 from segjury.report.html import page
 from segjury.report.markdown import markdown
+from segjury.report.provenance import protocol, provenance
 from segjury.report.publish import illustrate, publish
-from segjury.results import Results
+from segjury.results import Results, Run
 from segjury.wording import number, wrapped
 
 HOSTILE = "a\rb,\x07c\u202ed | <b>1</b>"
@@ -96,6 +97,61 @@ def test_a_gap_is_in_no_other_reading() -> None:
     table.loc[lost, "status"] = "failed"
     found = {(g.scores, g.readings) for g in gaps(table)}
     assert found == {("Dice", "corrected, released"), ("HD95", "released")}
+
+
+def without_vessel() -> pd.DataFrame:
+    """Three methods on one case that lacks a vessel; C has no prediction of it."""
+    rows = [
+        ("A", "PORTA", 10.0, "ok", ""),
+        ("A", "SMA", np.nan, "undefined", "the reference has no such vessel"),
+        ("C", "PORTA", 360.0, "missing", "no prediction"),
+        ("C", "SMA", np.nan, "missing", "no prediction"),
+    ]
+    rows += [("B", *row[1:]) for row in rows[:2]]
+    table = pd.DataFrame(rows, columns=["method", "structure", "value", "status", "detail"])
+    return table.assign(case="P1", metric="vi", reading="corrected")
+
+
+def test_what_nobody_can_be_scored_in_is_undefined_for_a_missing_prediction_too() -> None:
+    found = [(g.method, g.status, g.scores, g.detail, g.counts_as) for g in gaps(without_vessel())]
+    assert found == [
+        ("C", "missing", "VI (PORTA)", "no prediction", "penalty"),
+        ("all methods", "undefined", "VI (SMA)", "the reference has no such vessel", "left out"),
+    ]
+
+
+def test_an_undefined_score_with_a_value_counts() -> None:
+    table = completed(make(methods=("A", "B"), cases=2))
+    empty = table["case"] == "c00"
+    table.loc[empty, ["status", "detail"]] = ["undefined", "the reference is empty"]
+    table.loc[empty & (table["metric"] == "hd95"), "value"] = np.nan
+    found = {(g.method, g.scores, g.counts_as) for g in gaps(table)}
+    assert found == {("all methods", "Dice", "penalty"), ("all methods", "HD95", "left out")}
+
+
+@pytest.mark.parametrize(("missing", "counts_as"), [("worst", "penalty"), ("exclude", "left out")])
+def test_a_value_that_one_method_lacks_counts_as_the_ranking_says(missing, counts_as) -> None:
+    table = make()
+    table.loc[(table["method"] == "C") & (table["case"] == "c05"), "value"] = np.nan
+    (gap,) = content(study(table, missing=missing)).gaps
+    assert gap.counts_as == counts_as
+
+
+def policy_said(**policy: str) -> str:
+    metrics = [{"name": "dice"}, {"name": "cldice", "undefined": "exclude"}]
+    run = Run.model_validate({"protocol": {"definition": {"policy": policy, "metrics": metrics}}})
+    return " ".join(methods.policy_sentences(protocol(run), provenance(run)))
+
+
+def test_the_policies_for_an_absent_class_do_not_contradict_each_other() -> None:
+    said = policy_said(undefined="exclude", empty_reference="exclude")
+    assert "false positives cost nothing" in said
+    said = policy_said(undefined="worst", empty_reference="exclude")
+    assert "counts as the worst, if it has one (but not clDice: left out)" in said
+    assert "cost nothing" not in said
+    assert "the same for all methods" in said
+    said = policy_said(undefined="exclude", empty_reference="score")
+    assert "scored where the metric allows it" in said
 
 
 # ---- sentences -----------------------------------------------------------------------------

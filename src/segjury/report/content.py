@@ -91,7 +91,7 @@ def content(study: Study) -> Content:
         unranked=study.unranked,
         breakdowns=breakdowns(scores, main.board, study.rules.ranking.aggregate, study.directions),
         ceiling=ceiling_table(study) if cases else None,
-        gaps=tuple(gaps(scores)),
+        gaps=tuple(gaps(scores, study.rules.ranking.missing)),
         said=_said(study) if cases else {},
     )
 

@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 
 from segjury.analysis.columns import metric_title
+from segjury.protocols.ranking import MissingPolicy
 from segjury.results.columns import LOST, WHOLE
 from segjury.wording import plain
 
 LISTED = 200
 EVERYONE = "all methods"
 NAMED = 5  # structures that are named, before they are only counted
+PENALTY, LEFT_OUT = "penalty", "left out"  # a value that is set instead of a score, or none
 NO_ROW, NO_VALUE = "the table has no such row", "the table has no value"
 _ORDER = {status: place for place, status in enumerate([*LOST, "undefined"])}
 _SCORE = ["case", "metric", "structure", "reading"]
@@ -29,6 +31,7 @@ class Gap:
     status: str
     scores: str
     readings: str
+    counts_as: str
     detail: str
 
     @property
@@ -37,25 +40,29 @@ class Gap:
         return LOST.get(self.status, self.status)
 
 
-def gaps(scores: pd.DataFrame) -> list[Gap]:
+def gaps(scores: pd.DataFrame, missing: MissingPolicy = "error") -> list[Gap]:
     """All that is not scored, one entry per method, case, status, reason and readings.
 
     What all methods share, because the reference is the reason, is one entry for all of them.
+    `missing` is what the ranking does about a value that some methods lack.
     """
     rows = _without_score(scores)
     if rows.empty:
         return []
+    rows = _undefined_for_all(rows)
+    shared = rows.groupby(_SCORE)["method"].transform("nunique") == scores["method"].nunique()
+    filled = rows["value"].notna() | (~shared & (missing == "worst"))
+    rows["counts_as"] = filled.map({True: PENALTY, False: LEFT_OUT})
     everyone = set(scores["method"])
-    alike = ["method", "case", "status", "detail", "metric", "structure"]
-    rows["readings"] = rows.groupby(alike)["reading"].transform(", ".join)
+    alike = ["case", "status", "detail", "counts_as"]
+    same = rows.groupby(["method", "metric", "structure", *alike])
+    rows["readings"] = same["reading"].transform(", ".join)
     entries = []
-    for (case, status, detail, _), group in rows.groupby(["case", "status", "detail", "readings"]):
+    for (*about, _), group in rows.groupby([*alike, "readings"]):
         parts = list(group.groupby("method", sort=True))
         if len(everyone) > 1 and len(parts) == len(everyone) and _same_scores(parts):
             parts = [(EVERYONE, group)]
-        entries += [
-            _gap(part, str(name), str(case), str(status), str(detail)) for name, part in parts
-        ]
+        entries += [_gap(part, str(name), *map(str, about)) for name, part in parts]
     return sorted(entries, key=lambda gap: (_ORDER.get(gap.status, 9), gap.method, gap.case))
 
 
@@ -73,19 +80,32 @@ def _without_score(scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["status"] != "ok"].drop(columns="found")
 
 
+def _undefined_for_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows in which nobody can be scored have the reference's reason, lost predictions' too."""
+    undefined = rows[(rows["status"] == "undefined") & rows["value"].isna()]
+    reasons = undefined.drop_duplicates(_SCORE)[[*_SCORE, "detail"]]
+    found = rows[_SCORE].merge(reasons, on=_SCORE, how="left")["detail"].to_numpy()
+    nobody = rows["value"].isna().to_numpy() & pd.notna(found)
+    detail = rows["detail"].where(~nobody, found)
+    return rows.assign(detail=detail, status=rows["status"].mask(nobody, "undefined"))
+
+
 def _same_scores(parts: Sequence[tuple[Any, pd.DataFrame]]) -> bool:
     """Whether all methods lack the same."""
     each = {frozenset(map(tuple, part[_SCORE].to_numpy().tolist())) for _, part in parts}
     return len(each) == 1
 
 
-def _gap(group: pd.DataFrame, method: str, case: str, status: str, detail: str) -> Gap:
+def _gap(
+    group: pd.DataFrame, method: str, case: str, status: str, detail: str, counts_as: str
+) -> Gap:
     return Gap(
         method=method,
         case=case,
         status=status,
         scores=_what(group),
         readings=", ".join(dict.fromkeys(str(reading) for reading in group["reading"])),
+        counts_as=counts_as,
         detail=plain(detail) or "no reason given",
     )
 

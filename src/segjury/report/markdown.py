@@ -109,11 +109,20 @@ def _gaps(report: Report) -> Iterator[str]:
         yield from ("Nothing: every method has every score of every case.", "")
         return
     rows = [
-        [gap.status_words, gap.method, gap.case, gap.scores, gap.readings, gap.detail]
+        [
+            gap.status_words,
+            gap.method,
+            gap.case,
+            gap.scores,
+            gap.readings,
+            gap.counts_as,
+            gap.detail,
+        ]
         for gap in gaps[:LISTED]
     ]
     caption = f"{len(rows)} of {len(gaps)} entries, by method and case"
-    yield from _table(caption, ["status", "method", "case", "scores", "readings", "reason"], rows)
+    head = ["status", "method", "case", "scores", "readings", "counts as", "reason"]
+    yield from _table(caption, head, rows)
 
 
 def _methods(report: Report) -> Iterator[str]:

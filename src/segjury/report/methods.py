@@ -10,7 +10,8 @@ from segjury.analysis.study import Study
 from segjury.protocols.ranking import Ranking, in_words
 from segjury.report.provenance import ProtocolSummary, Provenance
 from segjury.report.summary import count
-from segjury.wording import plain
+from segjury.results.columns import WHOLE
+from segjury.wording import listed, plain
 
 RANKING = "Ranking"
 READINGS = {
@@ -41,20 +42,16 @@ MISSING = {
     "worst": "A value that a method lacks counts as the worst of the score.",
 }
 POLICY = {
-    ("missing", "worst"): "A missing prediction gets the worst value of every score.",
+    ("missing", "worst"): "A missing prediction gets the worst value of every score "
+    "that is defined for the case.",
     ("failed", "worst"): "So does one that cannot be read or does not fit the reference.",
     ("over_limit", "worst"): "So does one whose scoring takes more than {limits}.",
     ("over_limit", "exclude"): "One whose scoring takes more than {limits} has no value.",
-    ("undefined", "exclude"): "A score that is not defined for a case is left out for that case.",
-    ("undefined", "worst"): "A score that is not defined for a case counts as the worst.",
-    ("empty_reference", "exclude"): "A class that the reference of a case lacks is not scored "
-    "there, whatever was predicted, so that false positives cost nothing.",
-    ("empty_reference", "score"): "A class that the reference of a case lacks is scored: an empty "
-    "prediction is perfect, and false positives get what the metric gives them, or its worst.",
     ("missing_map", "score-mask"): "Of a prediction without its probability map the mask is "
     "scored; what looks at the map gets the worst value.",
     ("missing_map", "missing"): "A prediction without its probability map counts as missing.",
 }
+UNDEFINED = {"worst": "counts as the worst, if it has one", "exclude": "is left out for that case"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,10 @@ def methods_section(
     sections = {
         "Scoring": _scoring(study, protocol, origin, version, table_hash),
         "Readings": _readings(study),
-        "Cases that cannot be scored": _policy(protocol, origin),
+        "Cases that cannot be scored": (
+            *policy_sentences(protocol, origin),
+            *_class_means(study),
+        ),
         RANKING: _ranking(study.rules.ranking),
         "Uncertainty": _uncertainty(study),
         "Tests": _tests(study),
@@ -128,10 +128,41 @@ def _readings(study: Study) -> Iterator[str]:
             yield f"In the {reading} reading: {'; '.join(remarks)}."
 
 
-def _policy(protocol: ProtocolSummary, origin: Provenance) -> Iterator[str]:
+def policy_sentences(protocol: ProtocolSummary, origin: Provenance) -> Iterator[str]:
+    """What it costs not to have a score, as the protocol says."""
     for name, value in protocol.policy:
         if (name, value) in POLICY and (name != "over_limit" or origin.limits):
             yield POLICY[name, value].format(limits=origin.limits)
+    said = dict(protocol.policy)
+    undefined = said.get("undefined")
+    if undefined in UNDEFINED:
+        others = [name for name, value in protocol.undefined if value != undefined]
+        other = "left out" if undefined == "worst" else "taken as the worst"
+        rest = f" (but not {listed(others, last=' and ')}: {other})" if others else ""
+        yield f"A score that is not defined for a case {UNDEFINED[undefined]}{rest}."
+    absent = "A class that the reference of a case lacks is"
+    if said.get("empty_reference") == "exclude":
+        worst = undefined == "worst"
+        free = "the same for all methods" if worst else "false positives cost nothing"
+        yield f"{absent} not defined there, whatever was predicted: {free}."
+    elif said.get("empty_reference") == "score":
+        yield (
+            f"{absent} scored where the metric allows it: an empty prediction is perfect, and "
+            "false positives get what the metric gives them, or its worst. Scores that need the "
+            "class in the reference are not defined there."
+        )
+
+
+def _class_means(study: Study) -> Iterator[str]:
+    """What a class that is not defined does to the mean over the classes of a case."""
+    rows = study.scores
+    of_class = set(rows[rows["structure"] != WHOLE]["metric"])
+    if study.reading == "given" or of_class.isdisjoint(rows[rows["structure"] == WHOLE]["metric"]):
+        return
+    mean = "The score of a case over several classes is the mean of those that are defined"
+    if "released" in set(rows["reading"]):
+        mean += "; in the released reading it is not defined unless all of them are"
+    yield f"{mean}."
 
 
 def _ranking(ranking: Ranking) -> Iterator[str]:

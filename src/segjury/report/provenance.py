@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from segjury.analysis.columns import Column
+from segjury.analysis.columns import Column, metric_title
 from segjury.metrics import declared_metric
 from segjury.results import Run
 from segjury.wording import number, plain, unit
@@ -50,6 +50,7 @@ class ProtocolSummary:
     text: str = ""
     sources: tuple[Source, ...] = ()
     policy: tuple[tuple[str, str], ...] = ()
+    undefined: tuple[tuple[str, str], ...] = ()  # metrics that have a rule of their own for it
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ def protocol(run: Run) -> ProtocolSummary:
         text=given.text.strip(),
         sources=tuple(_source(item) for item in _sequence(given.definition.get("sources"))),
         policy=_policy(given.definition),
+        undefined=tuple(
+            (metric_title(_text(use.get("name"))), _text(use["undefined"]))
+            for use in _sequence(given.definition.get("metrics"))
+            if isinstance(use, Mapping) and use.get("undefined")
+        ),
     )
 
 
