@@ -17,6 +17,7 @@ import segjury
 from segjury.analysis.ranking import leaderboard, readings
 from segjury.arrays import Box
 from segjury.benchmark.case import Structure
+from segjury.errors import InputError
 from segjury.images import write_volume
 from segjury.images.volume import Volume
 from segjury.metrics import thr_dsc
@@ -339,6 +340,42 @@ def test_a_fault_of_ours_neither_stops_the_others_nor_punishes_the_method(prepar
     assert table["value"].isna().all()
     assert table["detail"].str.contains("internal error, please report it: RuntimeError").all()
     assert set(table["case"]) == set(CASES)
+
+
+def corrected_only(folder):
+    """A protocol of one metric that is computed in the corrected reading alone."""
+    text = protocol_text(PROTOCOL).replace(PROTOCOL, "mine")
+    start, end = text.index("[[metrics]]"), text.index("[policy]")
+    metric = '[[metrics]]\nname = "dsc"\nreadings = ["corrected"]\n\n'
+    (folder / "mine.toml").write_text(text[:start] + metric + text[end:])
+    return folder / "mine.toml"
+
+
+@pytest.mark.parametrize("asked", [["released"], ["corrected", "published"], []])
+def test_a_reading_that_a_protocol_lacks_is_refused_before_anything_is_written(
+    prepared, tmp_path, asked
+):
+    protocol, out = corrected_only(tmp_path), tmp_path / "out"
+    folders = {"reference": prepared / "reference", "predictions": prepared / "predictions"}
+    assert len(segjury.run(protocol, **folders, out=out, methods=["TeamA"]).scores)  # all there are
+    before = (out / "scores.csv").read_bytes()
+    with pytest.raises(InputError, match="corrected"):
+        segjury.run(protocol, **folders, out=out, methods=["TeamA"], readings=asked)
+    with pytest.raises(InputError, match="corrected"):
+        segjury.measure_raters(protocol, reference=folders["reference"], readings=asked)
+    assert (out / "scores.csv").read_bytes() == before
+
+
+def test_the_command_names_the_readings_there_are(prepared, tmp_path):
+    done = commands.segjury(
+        "evaluate", corrected_only(tmp_path), "--reference", prepared / "reference",
+        "--predictions", prepared / "predictions", "--out", tmp_path / "out",
+        "--reading", "released",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "mine has no reading released" in done.stderr
+    assert "Use corrected" in done.stderr
+    assert not (tmp_path / "out" / "scores.csv").exists()
 
 
 def test_an_own_protocol_with_three_raters_and_no_vessels(prepared, tmp_path):

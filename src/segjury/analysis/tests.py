@@ -149,7 +149,7 @@ def _smallest(values: Floats) -> Floats:
     """The least p of an exact test of each pair, (methods, methods); 1 on the diagonal."""
     each = rounded(values)
     cases = (each[:, :, None] != each[:, None, :]).sum(axis=0)
-    return np.minimum(1.0, 2.0 * 0.5**cases)
+    return np.asarray(np.minimum(1.0, 2.0 * 0.5**cases))
 
 
 def _pairs(

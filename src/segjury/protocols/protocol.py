@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
+from segjury.errors import InputError
 from segjury.images.grid import Severity, UsualTolerance
-from segjury.metrics import Reading
+from segjury.metrics import READINGS, Reading
 from segjury.protocols.options import MetricUse, ProtocolPart
 from segjury.protocols.ranking import Ranking
+from segjury.wording import listed
 
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
 Label = Annotated[int, Field(ge=1, le=255)]
@@ -235,6 +238,21 @@ class Protocol(ProtocolPart):
     def uses(self, reading: Reading) -> list[MetricUse]:
         """The metrics that are computed in a reading."""
         return [use for use in self.metrics if reading in use.readings]
+
+    def chosen_readings(self, asked: Sequence[str]) -> tuple[Reading, ...]:
+        """The readings asked for; refuses one in which nothing is computed, unless all are asked.
+
+        Asking for all means those that there are.
+        """
+        known = [reading for reading in READINGS if self.uses(reading)]
+        fix = f"Use {', '.join(known)}"
+        if isinstance(asked, str) or not asked:
+            raise InputError(f"`readings` is {asked!r}, not a list of readings", fix)
+        everything = set(READINGS) <= set(asked)
+        absent = [name for name in asked if name not in (READINGS if everything else known)]
+        if absent:
+            raise InputError(f"the protocol {self.name} has no reading {listed(absent)}", fix)
+        return tuple(reading for reading in READINGS if reading in asked)
 
     def ranked_metrics(self, reading: Reading) -> tuple[str, ...]:
         """Names of the metrics that count in a reading's ranking."""

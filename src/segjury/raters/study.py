@@ -85,11 +85,12 @@ def measure_raters(
     Python code is refused unless `allow_code`.
     """
     definition = load_protocol(protocol, allow_code=allow_code)
+    readings = definition.chosen_readings(readings)
     folder = Path(reference)
     names = case_names(folder)
     refuse_wrong_folders(definition, folder, names, None, ())
     known = case_table(definition, folder, names, Path(cases) if cases else None)
-    tasks = [_Task(definition, folder / name, name, tuple(readings)) for name in names]
+    tasks = [_Task(definition, folder / name, name, readings) for name in names]
     workers = runtime.default_jobs(len(tasks)) if jobs is None else jobs
     found: dict[str, CaseRaters | str] = {}
     for task, result in runtime.run(_measured, tasks, jobs=workers):

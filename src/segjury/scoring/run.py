@@ -73,9 +73,7 @@ def score_benchmark(
             raise InputError(
                 f"the code of {use.name} is not loaded", "Evaluate with the protocol file"
             )
-    unknown = [reading for reading in readings if reading not in READINGS]
-    if unknown or isinstance(readings, str):
-        raise InputError(f"readings are {readings!r}", f"Give a list of {', '.join(READINGS)}")
+    readings = definition.chosen_readings(readings)
     cases = case_names(reference)
     chosen = chosen_methods(predictions, methods)
     refuse_wrong_folders(definition, reference, cases, predictions, chosen)
@@ -91,7 +89,7 @@ def score_benchmark(
     )
     every = CaseTask(
         definition,
-        tuple(readings),
+        readings,
         reference.resolve(),  # a worker may have another working directory
         predictions.resolve(),
         case="",
