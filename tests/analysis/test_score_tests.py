@@ -11,10 +11,12 @@ from scipy import stats
 
 from segjury.analysis import Settings
 from segjury.analysis.as_json import as_json
+from segjury.analysis.ranking import Ranking, Rules
+from segjury.analysis.ranking.schemes import case_ranks
 from segjury.analysis.statistics.tests import smallest_friedman_p
 from segjury.analysis.study import Study, completed
 from segjury.analysis.tests import score_tests
-from segjury.report.figures.tests.cd import cd, cd_alt
+from segjury.report.figures.tests.cd import cd, cd_alt, cd_data
 from segjury.report.figures.tests.pvalues import p_values_alt, p_values_data
 from tests.score_tables import labelled
 
@@ -145,3 +147,37 @@ def test_the_figures_of_few_cases_show_one_group_and_no_small_p():
     below = p_values_data(study, "dsc").query("test == 'conover'")
     assert (below["p"] == 0.25).all()
     assert "Conover's test after Friedman's: 0 of 6 pairs differ" in p_values_alt(study, "dsc")
+
+
+# ---- one order ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", ["average", "min", "max", "dense"])
+@pytest.mark.parametrize("digits", [12, 2])
+def test_the_diagram_has_the_mean_ranks_and_the_order_of_a_leaderboard_of_case_ranks(ties, digits):
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        values = np.round(rng.integers(1, 5, (6, 5)) / 4 + rng.choice([0, 0.0012], (6, 5)), 4)
+        study = study_of(values)
+        lost = rng.random(len(study.scores)) < 0.2
+        scores = study.scores.assign(
+            status=np.where(lost, "missing", "ok"), value=study.scores["value"].mask(lost, 0.25)
+        ).sample(frac=1, random_state=1)
+        ranking = Ranking(scheme="rank-then-aggregate", ties=ties, digits=digits)
+        study = Study(scores, Rules(ranking=ranking), settings=Settings(samples=100))
+        board = study.first_leaderboard.board
+        drawn = cd_data(study, "dsc").drop_duplicates("method").set_index("method")["mean_rank"]
+        assert list(drawn.index) == list(board.position.index)
+        np.testing.assert_allclose(drawn, board.mean_rank)
+
+
+def test_friedman_and_conover_see_the_ties_of_the_ranking():
+    values = np.random.default_rng(3).random((8, 4))
+    lost = np.zeros((8, 4), bool)
+    lost[:3, 0] = lost[1, 2] = True
+    ranks = case_ranks(values, lost, True, Ranking(scheme="rank-then-aggregate", ties="min"))
+    last = np.where(lost, -1.0, values)
+    found = score_tests(values, higher=True, ranks=ranks)
+    expected = stats.friedmanchisquare(*last.T)
+    assert found.friedman.chi2 == pytest.approx(expected.statistic)
+    np.testing.assert_allclose(found.mean_ranks, ranks.mean(axis=0))

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from segjury.analysis.leaderboards import other_panels, split, unplaced
-from segjury.analysis.ranking import Leaderboard, Panel, Rules, board
+from segjury.analysis.ranking import Leaderboard, Panel, Ranking, Rules, board
+from segjury.analysis.ranking.schemes import ranks_by_case
 from segjury.analysis.rater_agreement import LabelAgreement, human_dsc, rater_agreement
 from segjury.analysis.redrawn_raters import rater_scores
 from segjury.analysis.sensitivity import Sensitivity, sensitivity
@@ -145,7 +146,8 @@ def analyze(
                 )
             except InputError as error:
                 notes.append(f"{column} {value} is not analysed: {error}")
-    return replace(whole, groups=groups, notes=(*whole.notes, *notes))
+    left_out = rules.left_out(scores, whole.board.reading)
+    return replace(whole, groups=groups, notes=(*left_out, *whole.notes, *notes))
 
 
 def _analysis(
@@ -176,7 +178,9 @@ def _analysis(
     changes = sensitivity(panel, rules.ranking, others=others, raters=raters)
     progress("testing")
     means = _means(panel, settings, rng)
-    found = {key: _score(panel, k, settings, means[k]) for k, key in enumerate(panel.keys)}
+    found = {
+        key: _score(panel, k, rules.ranking, settings, means[k]) for k, key in enumerate(panel.keys)
+    }
     progress("correlating")
     agreement = rater_agreement(cases, panel.cases, level=settings.level)
     profiles = signatures(panel.values, panel.higher)
@@ -244,8 +248,12 @@ def _bounds(panel: Panel, k: int) -> tuple[float, float]:
     return metric.bounds
 
 
-def _score(panel: Panel, k: int, settings: Settings, means: MeanInterval) -> ScoreAnalysis:
+def _score(
+    panel: Panel, k: int, ranking: Ranking, settings: Settings, means: MeanInterval
+) -> ScoreAnalysis:
     values, higher = panel.values[k, panel.defined[k]], bool(panel.higher[k])
+    by_case = ranking.scheme == "rank-then-aggregate"
+    _cases, ranks = ranks_by_case(panel, panel.keys[k], ranking) if by_case else ((), None)
     return ScoreAnalysis(
         key=panel.keys[k],
         metric=panel.metrics[k],
@@ -255,6 +263,7 @@ def _score(panel: Panel, k: int, settings: Settings, means: MeanInterval) -> Sco
         tests=score_tests(
             values,
             higher=higher,
+            ranks=ranks,
             baselines=[panel.methods.index(b) for b in settings.baselines if b in panel.methods],
             alpha=settings.alpha,
             level=settings.level,

@@ -170,6 +170,7 @@ def ranked_table(
         fewest=int(panel.defined.sum(axis=1).min()),
         notes=(
             *first.notes,
+            *(rules.left_out(scores, first.reading) if part is None else ()),
             *skipped,
             *([TOO_FEW.format(plural(len(panel.cases), "case"))] if samples and few else []),
             *notes(scores, first.reading),

@@ -10,7 +10,7 @@ import numpy as np
 
 from segjury.analysis.ranking import Panel
 from segjury.analysis.ranking.consensus import kendall_tau
-from segjury.analysis.ranking.schemes import places, ranked, standings
+from segjury.analysis.ranking.schemes import ordered, places, ranked, standings
 from segjury.analysis.redrawn_raters import RaterScores
 from segjury.analysis.statistics.cliques import letters
 from segjury.analysis.statistics.resampling import draws
@@ -66,7 +66,7 @@ class RankDistribution:
     @property
     def order(self) -> Ints:
         """Methods from best to worst on all cases."""
-        return np.argsort(self.rank, kind="stable")
+        return ordered(self.rank)
 
     @cached_property
     def groups(self) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from segjury.analysis.ranking.schemes import ordered
 from segjury.analysis.statistics.cliques import cliques
 from segjury.analysis.statistics.effects import median_difference
 from segjury.analysis.statistics.tests import (
@@ -73,6 +74,11 @@ class ScoreTests:
         return {pair.a: pair for pair in self.baselines.get(baseline, ())}
 
     @property
+    def order(self) -> Ints:
+        """Methods by mean rank, best first; equal ones in the order of the leaderboard."""
+        return ordered(self.mean_ranks)
+
+    @property
     def found(self) -> bool:
         """Whether Friedman's test finds a difference, and its exact form could."""
         return max(self.friedman.p, self.smallest_friedman_p) < self.alpha
@@ -113,22 +119,28 @@ def score_tests(
     *,
     higher: bool,
     baselines: Sequence[int] = (),
+    ranks: Floats | None = None,
     alpha: float = 0.05,
     level: float = 0.95,
 ) -> ScoreTests | None:
-    """Test one score, (cases, methods); None for one case or one method, which nothing can test."""
+    """Test one score, (cases, methods); None for one case or one method, which nothing can test.
+
+    `ranks` are those of the methods on each case, if the ranking has its own: what ties in them,
+    and who is last, is the same in Friedman's and Conover's tests and in the mean ranks.
+    """
     cases, methods = values.shape
     if cases < 2 or methods < 2:
         return None
-    ranks = mean_ranks(values, higher=higher)
+    placed = values if ranks is None else ranks
+    mean = mean_ranks(values, higher=higher) if ranks is None else ranks.mean(axis=0)
     first, second = np.triu_indices(methods, 1)
     others = [m for m in range(methods) if m not in baselines]
     tests = ScoreTests(
         cases=cases,
-        friedman=friedman(values),
-        mean_ranks=ranks,
-        conover=holm_pairs(conover(values)),
-        smallest=_smallest(values),
+        friedman=friedman(placed),
+        mean_ranks=mean,
+        conover=holm_pairs(conover(placed)),
+        smallest=_smallest(placed),
         wilcoxon=_pairs(values, first, second, higher=higher, level=level),
         cliques=(),
         baselines={
@@ -141,8 +153,7 @@ def score_tests(
         alpha=alpha,
         level=level,
     )
-    order = np.argsort(ranks, kind="stable")
-    return replace(tests, cliques=tuple(cliques(order, tests.differs)))
+    return replace(tests, cliques=tuple(cliques(tests.order, tests.differs)))
 
 
 def _smallest(values: Floats) -> Floats:

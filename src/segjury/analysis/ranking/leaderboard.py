@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from segjury.analysis.ranking.panel import Panel
-from segjury.analysis.ranking.schemes import standings
+from segjury.analysis.ranking.schemes import ordered, standings
 from segjury.arrays import Floats
 from segjury.errors import InputError
 from segjury.protocols.ranking import Ranking
-from segjury.rounding import rounded
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def board(scores: Panel, ranking: Ranking) -> Leaderboard:
         for array in (found.values, found.ranks)
     )
     mean_rank = pd.Series(found.mean_rank[0], index=values.index)
-    order = values.index[np.argsort(rounded(found.mean_rank[0]), kind="stable")]
+    order = values.index[ordered(found.mean_rank[0])]
     return Leaderboard(
         reading=scores.reading,
         values=values.loc[order],

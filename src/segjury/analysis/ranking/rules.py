@@ -10,11 +10,12 @@ import pandas as pd
 from segjury.analysis.ranking.leaderboard import Leaderboard, board
 from segjury.analysis.ranking.panel import Panel, panel
 from segjury.analysis.ranking.selection import directions, readings, selected
-from segjury.metrics import READINGS
+from segjury.metrics import READINGS, declared_metric
 from segjury.metrics.metric import Direction
 from segjury.protocols.protocol import Cohort
 from segjury.protocols.ranking import Ranking
 from segjury.results.run import Run
+from segjury.wording import listed
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Rules:
     `metrics` are those that count, whatever the reading; where they are not given, the protocol's
     `by_reading` decide; else all count that declare themselves ranked. `directions` add to what
     metrics declare. `remarks` say, per reading, how metrics were measured. `cohorts` are what the
-    protocol calls subsets of the cases.
+    protocol calls subsets of the cases, `declared` all its metrics, ranked or not.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -33,6 +34,7 @@ class Rules:
     ranking: Ranking = field(default_factory=Ranking)
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cohorts: tuple[Cohort, ...] = ()
+    declared: tuple[str, ...] = ()
 
     def leaderboard(
         self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
@@ -57,6 +59,22 @@ class Rules:
     def counted(self, reading: str) -> tuple[str, ...] | None:
         """The metrics that count in a reading, if anybody says."""
         return self.metrics or self.by_reading.get(reading)
+
+    def left_out(self, scores: pd.DataFrame, reading: str) -> list[str]:
+        """Sentences about metrics of a table that do not count though nobody said so."""
+        if self.metrics:
+            return []
+        there = set(scores[scores["reading"] == reading]["metric"].unique())
+        names = [str(name) for name in scores["metric"].unique() if name not in self.declared]
+        absent = [name for name in names if name not in there]
+        rest = [name for name in names if name in there]
+        if self.by_reading.get(reading):
+            reasons = {"not in the protocol, and not ranked": rest}
+        else:
+            unranked = [name for name in rest if (m := declared_metric(name)) and not m.ranked]
+            reasons = {"not ranked unless chosen": unranked}
+        reasons[f"without rows in the {reading} reading, and not ranked"] = absent
+        return [f"{reason}: {listed(found)}" for reason, found in reasons.items() if found]
 
     def other_readings(self, scores: pd.DataFrame, shown: Leaderboard) -> list[str]:
         """The other readings that can be ranked: by the protocol's metrics, or by those shown."""
@@ -84,6 +102,7 @@ class Rules:
                 for r in READINGS
             },
             cohorts=protocol.cohorts,
+            declared=tuple(use.name for use in protocol.metrics),
         )
 
 

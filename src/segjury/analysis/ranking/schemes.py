@@ -11,7 +11,7 @@ import pandas as pd
 
 from segjury.analysis.ranking.panel import Panel
 from segjury.analysis.statistics.winners import winners
-from segjury.arrays import Bools, Floats
+from segjury.arrays import Bools, Floats, Ints
 from segjury.protocols.ranking import Aggregate, Ranking, Ties
 from segjury.rounding import rounded, rounded_pairs
 
@@ -84,6 +84,11 @@ def ranked(values: Floats, *, higher: bool, ties: Ties) -> Floats:
 def places(mean_rank: Floats) -> Floats:
     """Places along the last axis; equal mean ranks share the best of their places."""
     return ranked(rounded(mean_rank), higher=False, ties="min")
+
+
+def ordered(mean_rank: Floats) -> Ints:
+    """Methods by index from best to worst; those with equal mean ranks stay as they come."""
+    return np.argsort(rounded(mean_rank), kind="stable")
 
 
 def case_ranks(scores: Floats, lost: Bools, higher: bool, ranking: Ranking) -> Floats:

@@ -83,7 +83,7 @@ def cd_data(study: Study, score: str) -> pd.DataFrame:
     ]
     bars = pd.DataFrame(under, columns=["method", "bar"]).astype({"bar": "Int64"})
     return (
-        table.sort_values("mean_rank", kind="stable")
+        table.iloc[tests.order]
         .merge(bars, on="method", how="left")
         .assign(chi2=tests.friedman.chi2, df=tests.friedman.df, p=tests.friedman.p)
     )
