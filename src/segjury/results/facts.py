@@ -37,6 +37,8 @@ def read_facts(cases: pd.DataFrame) -> pd.DataFrame:
     """The facts in the columns of `cases.csv`, column after column; other columns are left out."""
     import pandas as pd
 
+    from segjury.results.magnitudes import refuse_beyond
+
     rows = []
     for column in map(str, cases.columns):
         if found := _COLUMN.fullmatch(column):
@@ -44,5 +46,6 @@ def read_facts(cases: pd.DataFrame) -> pd.DataFrame:
             first = found["first"] or found["rater"] or found["given"] or ""
             about = (found["label"] or WHOLE, quantity, first, found["second"] or "")
             values = pd.to_numeric(cases[column], errors="coerce").astype(float)
+            refuse_beyond(values, cases, ["case"], f"cases.csv: {column}")
             rows += [(c, *about, v) for c, v in zip(cases["case"], values, strict=True)]
     return pd.DataFrame(rows, columns=list(FACT_COLUMNS))

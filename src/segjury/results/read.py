@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from segjury.errors import InputError, MissingInputError
-from segjury.results.columns import BIN_COLUMNS, COLUMNS, DETAIL_COLUMNS, HITS, RATER
+from segjury.results.columns import BIN_COLUMNS, COLUMNS, DETAIL_COLUMNS, HITS, NEEDED, RATER
 from segjury.results.forms import long_form, with_our_names
 from segjury.results.long_table import mean_over_raters, values_of_raters
+from segjury.results.magnitudes import refuse_beyond
 from segjury.runtime.tables import numbers, read_cells
 
 CEILING = "ceiling.csv"
@@ -62,6 +63,7 @@ def scores_and_raters(
         cells, name = read_cells(file), file.name
     table = with_our_names(cells, columns or {}, name)
     scores, said = long_form(table, name, groups=groups, matrix=matrix)
+    refuse_beyond(scores["value"], scores, NEEDED[:3], f"{name}: the value")
     if RATER not in scores:
         return scores, None, said
     return mean_over_raters(scores, name), values_of_raters(scores), said
@@ -95,6 +97,7 @@ def read_details(path: Path) -> pd.DataFrame | None:
     if np.isinf(found).any():
         cell = table["value"][np.isinf(found)].iloc[0]
         raise InputError(f"{beside} has the value {cell!r}", "Give a number, or leave it empty")
+    refuse_beyond(found, table, NEEDED[:3], f"{beside.name}: the value")
     return table[list(DETAIL_COLUMNS)].assign(value=found)
 
 
@@ -116,6 +119,7 @@ def read_calibration(path: Path) -> pd.DataFrame | None:
         if bad.any():
             cell = table[name][bad].iloc[0]
             raise InputError(f"{beside} has the {name} {cell!r}", "Give a number")
+        refuse_beyond(cells, table, NEEDED[:3], f"{beside.name}: {name}")
     return table[[*BIN_COLUMNS, *hits]].assign(**found)
 
 
