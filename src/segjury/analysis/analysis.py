@@ -292,11 +292,10 @@ def _failures(
     value, beyond which there is nothing.
     """
     scores = dict(zip(panel.keys, panel.values, strict=True))
-    measured = np.where(panel.assigned, np.nan, panel.values)
-    usual = paper_rules(human, dict(zip(panel.keys, measured, strict=True)))
-    given = [
-        parse_rule(text, dict(zip(panel.keys, measured, strict=True))) for text in settings.failures
-    ]
+    values = np.where(panel.assigned, np.nan, panel.values)
+    measured = dict(zip(panel.keys, values, strict=True))
+    usual = paper_rules(human, measured)
+    given = [parse_rule(text, measured) for text in settings.failures]
     bounds = {key: _bounds(panel, k) for k, key in enumerate(panel.keys)}
     stated, left_out = [], list(usual.left_out)
     for rule in (*usual.rules, *given):

@@ -17,6 +17,8 @@ from segjury.protocols.ranking import Ranking
 from segjury.results.run import Run
 from segjury.wording import listed
 
+MOST_NAMED = 10  # metrics that are left out
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -74,7 +76,11 @@ class Rules:
             unranked = [name for name in rest if (m := declared_metric(name)) and not m.ranked]
             reasons = {"not ranked unless chosen": unranked}
         reasons[f"without rows in the {reading} reading, and not ranked"] = absent
-        return [f"{reason}: {listed(found)}" for reason, found in reasons.items() if found]
+        return [
+            f"{reason}: {listed(found, most=MOST_NAMED)}"
+            for reason, found in reasons.items()
+            if found
+        ]
 
     def other_readings(self, scores: pd.DataFrame, shown: Leaderboard) -> list[str]:
         """The other readings that can be ranked: by the protocol's metrics, or by those shown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from rich.text import Text
 
 from segjury.analysis import Analysis, RankedTable, certainty
