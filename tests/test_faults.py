@@ -301,7 +301,7 @@ def test_nothing_else_is_written_among_the_inputs_either(bench, command):
 
 def test_a_bad_name_does_not_keep_others_from_being_asked_for(bench):
     (bench / "predictions" / "bad\nname").mkdir()
-    assert "has signs that cannot be shown" in evaluate(bench).stderr
+    assert "has characters that cannot be shown" in evaluate(bench).stderr
     assert evaluate(bench, "--methods", GOOD).returncode == 0
 
 

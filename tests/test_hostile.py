@@ -450,7 +450,7 @@ def test_reference_files_may_be_links(bench, undisturbed):
 # ---- bad names -----------------------------------------------------------------------------
 
 NAMES = {
-    "line end": ("Team\nB,one,dsc", r"'Team\\nB,one,dsc' has signs that cannot be shown"),
+    "line end": ("Team\nB,one,dsc", r"'Team\\nB,one,dsc' has characters that cannot be shown"),
     "escape": ("\x1b[2JTeam", r"'\\x1b\[2JTeam'"),
     "no UTF-8": (os.fsdecode(b"Team\xff"), r"'Team\\udcff'"),
     "right to left": ("Team\u202eB", r"'Team\\u202eB'"),

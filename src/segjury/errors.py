@@ -1,8 +1,9 @@
-"""The exceptions that bad input raises, and how they read."""
+"""The exceptions that bad input raises, and how text from outside is shown."""
 
 from __future__ import annotations
 
 import errno
+import unicodedata
 from typing import Self
 
 # what the system says of a file as it is; whatever else it says may be gone the next time
@@ -11,12 +12,42 @@ LASTING = (
     *(errno.ENAMETOOLONG, errno.EINVAL, errno.ENXIO),
 )
 
+# What draws nothing: Default_Ignorable_Code_Point of DerivedCoreProperties.txt, the same from
+# Unicode 14.0 to 16.0. It includes places kept for later, which `unicodedata` cannot tell.
+DEFAULT_IGNORABLE = tuple(
+    range(first, last + 1)
+    for first, last in (
+        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+        *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F)),
+        *((0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
+        *((0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    )
+)
+_BLANK = "\N{BRAILLE PATTERN BLANK}"  # draws nothing either, though it counts as a symbol
+_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction and width, no UTF-8, line ends
+
+
+def is_hidden(char: str) -> bool:
+    """Whether a character is not seen, ends a line, or steers a terminal or the text around it."""
+    if unicodedata.category(char) in _HIDDEN or char == _BLANK:
+        return True
+    return not char.isascii() and any(ord(char) in span for span in DEFAULT_IGNORABLE)
+
 
 def escaped(text: str) -> str:
-    """Text on one line: characters that would break it, or steer a terminal, are written out."""
-    if text.isprintable():
+    """Text from outside on one line, each character that cannot be seen written out.
+
+    All that people read goes through it: terminal, messages, LaTeX and Markdown.
+    """
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return "".join(
+        char if char.isprintable() and not is_hidden(char) else _written_out(char) for char in text
+    )
+
+
+def _written_out(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
 
 
 class InputError(Exception):

@@ -145,7 +145,7 @@ def test_a_submission_that_was_not_scored_is_not_overwritten(bench):
         (["--methods", "Careful"], "1 method cannot make an ensemble"),
         (["--methods", "Careful,Nobody"], "Nobody was not scored"),
         (["--name", "Careful"], "Careful is a method already"),
-        (["--name", "../elsewhere"], "../elsewhere is no name of a folder"),
+        (["--name", "../elsewhere"], "the ensemble '../elsewhere' is no name of a folder"),
     ],
 )
 def test_wrong_options_are_one_line(bench, options, message):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from segjury.benchmark.names import place_in
 from segjury.errors import InputError
 from segjury.wording import listed
 
 
 def check_cases(reference: Path, cases: Sequence[str]) -> None:
     """Refuse cases that have no folder in the reference, and paths that lead out of it."""
-    absent = [c for c in cases if Path(c).name != c or not (reference / c).is_dir()]
+    absent = [case for case in cases if not place_in(reference, case, "case").is_dir()]
     if absent:
         raise InputError(
             f"{reference} has no folder {listed(absent, most=5)}",
@@ -32,5 +33,6 @@ def link_cases(reference: Path, cases: Sequence[str], out: Path) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     files = [path.name for path in reference.iterdir() if path.is_file()]
-    for name in (*cases, *files):
-        (out / name).symlink_to((reference / name).resolve())
+    links = {case: place_in(reference, case, "case") for case in cases}
+    for name, place in (links | {name: reference / name for name in files}).items():
+        (out / name).symlink_to(place.resolve())

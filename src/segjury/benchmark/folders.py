@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segjury import images
-from segjury.benchmark.names import check_name
+from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, escaped
 from segjury.protocols import Protocol
 from segjury.wording import did_you_mean
@@ -148,7 +148,7 @@ def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
 
 def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
     """The files that a prediction is read from in either layout, those that there are."""
-    folder = method_folder / case
+    folder = place_in(method_folder, case, "case")
     stems = [protocol.prediction.mask, *protocol.probability_stems.values()]
     found = [path for stem in stems for path in images.candidates(folder, stem)]
     found += images.candidates(method_folder, case)
@@ -158,7 +158,7 @@ def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> lis
 
 def prediction_layout(method_folder: Path, case: str) -> str:
     """Which layout a prediction is looked for in, as it decides what is read."""
-    folder = method_folder / case
+    folder = place_in(method_folder, case, "case")
     if images.is_folder(folder):
         return "folder"
     return "link" if os.access(method_folder, os.X_OK) and folder.is_symlink() else "files"
@@ -194,7 +194,7 @@ def prediction_files(
 
 
 def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
-    folder, stems = method_folder / case, protocol.probability_stems
+    folder, stems = place_in(method_folder, case, "case"), protocol.probability_stems
     layout = prediction_layout(method_folder, case)
     if layout == "link":
         raise InputError(f"{case} is a link that leads to no folder", "Copy the folder")

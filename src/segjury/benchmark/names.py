@@ -1,4 +1,4 @@
-"""Names of cases and methods: which are refused, and which look like another."""
+"""Names of cases and methods: which are refused, where they lead, and which look alike."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
-from segjury.errors import InputError
+from segjury.errors import InputError, is_hidden
 
 LONGEST_BYTES = 200  # file systems end at 255, and some files are named after a name
 FORMULA = "is a formula for a spreadsheet that opens the tables"
-HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction and width, no UTF-8, line ends
+SEPARATORS = "/\\"  # of folders, here or on another system
 # Cyrillic and Greek letters that no font tells from the Latin ones below
 _TWINS = str.maketrans(
     "АВЕЅІЈКМНОРСТУХаеоѕіјрсухΑΒΕΖΗΙΚΜΝΟΡΤΥΧο",  # noqa: RUF001
@@ -20,19 +21,30 @@ _TWINS = str.maketrans(
 
 
 def check_name(name: str, of: str) -> str:
-    """The name, if tables, pages and terminals can show it: else an `InputError`.
+    """The name, if it can be one of a folder that tables, pages and terminals can show.
 
-    `of` says what it names, such as "case". Hidden signs are refused: they break lines or make
-    two names look the same.
+    Else an `InputError`. `of` says what it names, such as "case". Hidden characters break lines or
+    make two names look the same; a path would lead elsewhere.
     """
-    fix = f"Rename the folder of the {of}"
-    if any(unicodedata.category(sign) in HIDDEN for sign in name):
-        what = f"the name of {of} {name!a} has signs that cannot be shown"
+    fix = f"Rename the {of}"
+    if any(map(is_hidden, name)):
+        what = f"the name of {of} {name!a} has characters that cannot be shown"
         raise InputError(what, fix, kind="bad-name")
     if len(name.encode()) > LONGEST_BYTES:
         what = f"the name of {of} {name[:40]!r}... has more than {LONGEST_BYTES} bytes"
         raise InputError(what, fix, kind="bad-name")
+    if not name.strip() or name.startswith(".") or any(sign in name for sign in SEPARATORS):
+        raise InputError(f"the {of} {name!a} is no name of a folder", fix, kind="bad-name")
     return name
+
+
+def place_in(folder: Path, name: str, of: str) -> Path:
+    """The path of a case or method in its folder; an `InputError` for a name that leaves it.
+
+    Names in tables come from anybody, so that no name becomes a part of a path but here. Links are
+    another matter: see `prediction_files`.
+    """
+    return folder / check_name(name, of)
 
 
 def doubtful(names: Collection[str], of: str) -> list[str]:

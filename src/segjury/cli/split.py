@@ -62,6 +62,7 @@ def split(
     """
     from segjury.benchmark import split
     from segjury.benchmark.case_links import check_cases, check_empty, link_cases
+    from segjury.benchmark.names import place_in
     from segjury.benchmark.split.sizes import part_sizes
     from segjury.benchmark.split.split import COLUMN, part_names
     from segjury.benchmark.split.tables import (
@@ -88,6 +89,8 @@ def split(
         given = [*(given or part_names((), len(wanted) - 1)), rest]
     if folders is not None and to is not None:
         check_empty(to)
+        for part in given:
+            place_in(to, part, "part")
         check_cases(folders, list(cases[case]) if case in cases else [])
     made = split.split(
         cases,

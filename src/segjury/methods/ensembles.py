@@ -18,6 +18,7 @@ from segjury.analysis.ranking import Rules
 from segjury.benchmark.case import PredictedCase
 from segjury.benchmark.folders import case_names
 from segjury.benchmark.loading import load_prediction
+from segjury.benchmark.names import place_in
 from segjury.consensus import (
     SeenPatterns,
     break_ties,
@@ -75,7 +76,10 @@ def score_ensemble(
     reference = reference or run.folder("reference", folder)
     predictions = predictions or run.folder("predictions", folder)
     board = Rules.of_run(run).leaderboard(given.scores)
-    ranked = [str(m) for m in board.position.index if not (predictions / str(m) / MARKER).exists()]
+    scored = {
+        name: place_in(predictions, name, "method") for name in map(str, board.position.index)
+    }
+    ranked = [name for name, place in scored.items() if not (place / MARKER).exists()]
     unknown = [method for method in methods or [] if method not in ranked]
     if unknown:
         raise InputError(f"{', '.join(unknown)} was not scored", f"Use {', '.join(ranked)}")
@@ -126,11 +130,14 @@ def write_ensemble(
     has one, the ensemble has no prediction either. Probability maps are the mean of the methods'.
     An ensemble of the same name is written anew; a method's predictions are never overwritten.
     """
-    _make_folder(predictions / ensemble.name, ensemble)
+    folder = place_in(predictions, ensemble.name, "ensemble")
+    _make_folder(folder, ensemble)
     notes = []
     for case in cases:
         try:
-            first = images.find(reference / case, protocol.reference.rater_stems[0])
+            first = images.find(
+                place_in(reference, case, "case"), protocol.reference.rater_stems[0]
+            )
             grid = images.read_grid(first)
         except InputError as error:
             notes.append(f"case {case}: left out, reference: {error}")
@@ -138,9 +145,8 @@ def write_ensemble(
         votes: list[PredictedCase] = []
 
         def load(method: str, case: str = case, grid: Grid = grid) -> PredictedCase:
-            return load_prediction(
-                protocol, predictions / method, case, grid, follow_links=follow_links
-            )
+            place = place_in(predictions, method, "method")
+            return load_prediction(protocol, place, case, grid, follow_links=follow_links)
 
         loading = prefetch(load, ensemble.methods, depth=1)
         for method, loaded in zip(ensemble.methods, loading, strict=True):
@@ -154,15 +160,13 @@ def write_ensemble(
             else:
                 votes.append(vote)
         if votes:
-            _write(ensemble, protocol, votes, grid, predictions / ensemble.name / case)
+            _write(ensemble, protocol, votes, grid, folder / case)
         progress(case)
     return notes
 
 
 def _make_folder(folder: Path, ensemble: Ensemble) -> None:
     """Make an empty folder with a marker that tells it from a method's."""
-    if Path(ensemble.name).name != ensemble.name or ensemble.name.startswith("."):
-        raise InputError(f"{ensemble.name} is no name of a folder", "Give another `name`")
     if folder.exists() and not (folder / MARKER).is_file():
         raise InputError(f"{ensemble.name} is a method already", "Give another `name`")
     if folder.exists():

@@ -20,6 +20,7 @@ from segjury.benchmark.loading import (
     read_predicted_mask,
     read_probability_map,
 )
+from segjury.benchmark.names import place_in
 from segjury.errors import InputError
 from segjury.images import candidates, find, read_volume
 from segjury.images.grid import Grid
@@ -106,14 +107,14 @@ def case_images(
 
     A method whose prediction is missing or cannot be used is left out; its rows say why.
     """
-    loaded = load_reference(protocol, reference / case)
+    folder = place_in(reference, case, "case")
+    loaded = load_reference(protocol, folder)
     masks: dict[str, LabelMap] = {}
     files_of: dict[str, PredictionFiles] = {}
     for method in methods:
         with suppress(InputError):
-            paths = prediction_files(
-                protocol, predictions / method, case, follow_links=follow_links
-            )
+            place = place_in(predictions, method, "method")
+            paths = prediction_files(protocol, place, case, follow_links=follow_links)
             files_of[method] = paths
             masks[method] = _predicted(protocol, paths.mask, loaded.grid)
     box = _region(loaded, masks.values())
@@ -126,7 +127,7 @@ def case_images(
         predictions={method: labels for method, (labels, _) in placed.items()},
         outside={method: outside for method, (_, outside) in placed.items()},
         structures=_structures(loaded, box),
-        image=_image(protocol, reference / case, loaded.grid, box),
+        image=_image(protocol, folder, loaded.grid, box),
         thresholds=_thresholds(protocol),
         spacing_mm=loaded.grid.spacing_mm,
         direction=loaded.grid.direction,

@@ -201,8 +201,9 @@ def _cases(
     if reference is not None:
         return _good_names(folder_names(reference, "case"), "case", problems)
     if pictures:
-        return sorted(pictures)
-    cases = sorted({case for listed in below.values() for case in predicted_cases(listed)})
+        return _good_names(sorted(pictures), "case", problems)
+    found = sorted({case for listed in below.values() for case in predicted_cases(listed)})
+    cases = _good_names(found, "case", problems)
     if not cases:
         fix = "Expected <method>/<case>/ with a mask, or <method>/<case>.nii.gz"
         raise InputError("no method has a prediction", fix)

@@ -15,6 +15,7 @@ from segjury.benchmark.check.masks import geometry, mask_digest
 from segjury.benchmark.check.problem import Problem, failed, warning
 from segjury.benchmark.folders import escapes, link_refused, prediction_files
 from segjury.benchmark.loading import numbered, read_predicted_mask, read_probability_map
+from segjury.benchmark.names import place_in
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
 from segjury.images.grid import Grid
@@ -75,7 +76,7 @@ def _found(
     protocol: Protocol, method_folder: Path, case: str, problems: list[Problem]
 ) -> tuple[Path | None, dict[str, Path]]:
     """The files there are, in either layout; those that are missing go to the problems."""
-    folder, stems = method_folder / case, protocol.probability_stems
+    folder, stems = place_in(method_folder, case, "case"), protocol.probability_stems
     if not images.is_folder(folder):
         try:
             found = prediction_files(protocol, method_folder, case, follow_links=True)
