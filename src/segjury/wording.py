@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from segjury.errors import escaped
+from segjury.errors import escaped, is_hidden
 
 NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
@@ -113,8 +113,13 @@ def unit(text: str) -> str:
 
 def plain(text: object) -> str:
     """Text safe to draw: no control or invisible characters, runs of space as one."""
-    visible = (" " if unicodedata.category(char)[0] == "C" else char for char in str(text))
+    visible = (" " if _is_invisible(char) else char for char in str(text))
     return " ".join("".join(visible).split())
+
+
+def _is_invisible(char: str) -> bool:
+    """Hidden, private or not assigned, so that no font has it."""
+    return is_hidden(char) or unicodedata.category(char)[0] == "C"
 
 
 def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
@@ -245,16 +250,13 @@ def _latex_line(cells: Sequence[str]) -> str:
 
 
 def markdown_escaped(text: str) -> str:
-    """Text that Markdown and HTML take for nothing but text."""
-    return _MARKDOWN_SPECIAL.sub(r"\\\1", text).replace("\\<", "&lt;").replace("\\>", "&gt;")
+    """Text that Markdown and HTML take for nothing but text, what cannot be seen written out."""
+    shown = _MARKDOWN_SPECIAL.sub(r"\\\1", escaped(" ".join(text.split())))
+    return shown.replace("\\<", "&lt;").replace("\\>", "&gt;")
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """The lines of a table of text cells, each on one line."""
     for cells in (head, None, *rows):
-        texts = ["---"] * len(head) if cells is None else [_markdown_cell(cell) for cell in cells]
+        texts = ["---"] * len(head) if cells is None else [markdown_escaped(cell) for cell in cells]
         yield f"| {' | '.join(texts)} |"
-
-
-def _markdown_cell(cell: str) -> str:
-    return markdown_escaped(" ".join(cell.split()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,9 @@ from segjury.analysis.latex import latex_analysis, latex_leaderboard
 from segjury.analysis.leaderboards import RankedTable
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import tables
+from segjury.errors import escaped
 from segjury.runtime.tables import write_csv
-from segjury.runtime.writing import write_text
+from segjury.runtime.writing import json_text, write_text
 
 
 def write_ranked_tables(
@@ -62,11 +62,8 @@ def write_analysis(analysis: Analysis, folder: Path, columns: Sequence[Column] =
 def _readable(value: Any, depth: int = 3) -> str:
     """JSON with a line for each entry of the outer levels, compact within."""
     if not depth or not isinstance(value, dict) or not value:
-        return json.dumps(value, ensure_ascii=False)
-    entries = (
-        f"{json.dumps(name, ensure_ascii=False)}: {_readable(part, depth - 1)}"
-        for name, part in value.items()
-    )
+        return json_text(value)
+    entries = (f"{json_text(name)}: {_readable(part, depth - 1)}" for name, part in value.items())
     return "{\n" + ",\n".join(entries) + "\n}"
 
 
@@ -76,7 +73,7 @@ def _safe(name: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return escaped(" ".join(text.split()))
 
 
 def _ranked_table(ranked_table: RankedTable) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def analyze(
     from segjury.analysis.files import write_analysis
     from segjury.analysis.study import Study
     from segjury.cli.output.print_tables import print_analysis
-    from segjury.cli.output.terminal import log, terminal, warn
+    from segjury.cli.output.terminal import log, shown, terminal, warn
 
     study = Study.of(
         options.results(scores, columns, groups, matrix, beside=["details", "cases"]),
@@ -77,8 +77,8 @@ def analyze(
     )
     for warning in study.warnings:
         warn(warning)
-    with terminal(stderr=True).status("analysing") as shown:
-        found = study.analyzed(lambda step: shown.update(f"analysing: {step}")).analysis
+    with terminal(stderr=True).status("analysing") as status:
+        found = study.analyzed(lambda step: status.update(shown(f"analysing: {step}"))).analysis
     if out is not None:  # before printing, which a closed pipe may end
         write_analysis(found, out, study.ranked)
     print_analysis(found, cohort)

@@ -70,8 +70,7 @@ def _print(checked: Checked, *, as_json: bool) -> None:
     """The problems on standard output, and a summary on standard error."""
     from segjury.cli.output.terminal import answer, log
 
-    text = _document(checked) if as_json else "".join(f"{line}\n" for line in checked.problems)
-    answer(text)
+    answer(*(_document(checked).splitlines() if as_json else checked.problems))
     for note in checked.notes:
         log(f"note: {note}")
     cases, methods, errors, warnings = (
@@ -87,7 +86,7 @@ def _print(checked: Checked, *, as_json: bool) -> None:
 
 
 def _document(checked: Checked) -> str:
-    return json.dumps(checked.as_json(), indent=2) + "\n"
+    return json.dumps(checked.as_json(), indent=2)
 
 
 def _size(n_bytes: int) -> str:

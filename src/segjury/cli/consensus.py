@@ -56,7 +56,7 @@ def consensus(
     """
     import pandas as pd
 
-    from segjury.cli.output.terminal import progress_bar, warn
+    from segjury.cli.output.terminal import answer, progress_bar, warn
     from segjury.consensus import Ties, fuse
     from segjury.consensus.mask_files import read_raters
     from segjury.images import suffix_of
@@ -82,8 +82,7 @@ def consensus(
         write_csv(pd.DataFrame(fuse.rows(raters, fused)), performance)
     if json is not None:
         write_text(_json(fuse.summary(raters, fused)), json)
-    for path in written:
-        print(path)
+    answer(*written)
 
 
 def _json(content: object) -> str:
@@ -94,8 +93,6 @@ def _json(content: object) -> str:
 
 def _print(raters: Raters, fused: Fusion) -> None:
     """The consensus in a line, and the table of raters."""
-    from rich.text import Text
-
     from segjury.cli.output.terminal import plain_table, say, terminal
     from segjury.consensus import fuse
 
@@ -108,7 +105,7 @@ def _print(raters: Raters, fused: Fusion) -> None:
     table = plain_table(*(name.replace("_", " ") for name in rows[0]))
     for row in rows:
         table.add_row(
-            Text(row["mask"]),
+            row["mask"],
             *(f"{v:.6g}" if isinstance(v, float) else str(v) for v in list(row.values())[1:]),
         )
     terminal().print(table)

@@ -27,7 +27,7 @@ def demo(
     from segjury.benchmark.phantoms import write_phantom
     from segjury.cli.output.print_tables import print_analysis, print_ranked_table
     from segjury.cli.output.run_log import Log
-    from segjury.cli.output.terminal import drawing_bar, progress_bar, warn
+    from segjury.cli.output.terminal import answer, drawing_bar, progress_bar, warn
     from segjury.platforms.notebook import read, run
     from segjury.runtime import default_jobs
 
@@ -62,4 +62,4 @@ def demo(
         report = study.report(out / "report.html", jobs=jobs or default_jobs(8), progress=drawn)
     for problem in report.problems:
         warn(problem)
-    print(f"report: {report.path}")
+    answer(f"report: {report.path}")

@@ -39,7 +39,7 @@ def ensemble(
     method's wins. Probability maps are averaged.
     """
     from segjury.cli.output.print_tables import print_ranked_table
-    from segjury.cli.output.terminal import progress_bar, warn
+    from segjury.cli.output.terminal import answer, progress_bar, warn
     from segjury.methods.ensembles import Voting, score_ensemble
     from segjury.platforms.notebook import read
 
@@ -59,5 +59,5 @@ def ensemble(
         )
     for note in notes:
         warn(note)
-    print(f"{made.name}: {voting} of {', '.join(made.methods)}")
+    answer(f"{made.name}: {voting} of {', '.join(made.methods)}")
     print_ranked_table(read(scores).leaderboard(samples=0), None)

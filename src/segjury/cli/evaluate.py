@@ -105,7 +105,7 @@ def evaluate(
     log.problems(results.problems)
     if not quiet:
         with suppress(OSError):  # the table is written
-            answer(f"{out / 'scores.csv'}\n")
+            answer(out / "scores.csv")
     code = TRY_AGAIN if results.worth_repeating else BAD_INPUT if results.problems else 0
     counts = _counts(results)
     log.end(code, _in_words(counts), **counts)

@@ -59,7 +59,7 @@ def figure(
     raters: options.RatersOption = None,
 ) -> None:
     """Draw one figure of a table of scores, or one picture of a case."""
-    from segjury.cli.output.terminal import print_kinds, terminal, warn
+    from segjury.cli.output.terminal import answer, print_kinds, terminal, warn
     from segjury.platforms.notebook import NotebookStudy
     from segjury.report.figures.illustration import SUFFIXES
     from segjury.report.publish import check_kind, known_kinds
@@ -96,4 +96,4 @@ def figure(
             reference=reference,
             predictions=predictions,
         ).save(out)
-    print(f"figure: {out}")
+    answer(f"figure: {out}")

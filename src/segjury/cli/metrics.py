@@ -89,7 +89,7 @@ def _describe(metric: Metric) -> None:
         "one value per": metric.scope,
         "readings": ", ".join(metric.readings),
     }
-    say(f"{metric.name}: {metric.title}\n{metric.summary}\n")
+    say(f"{metric.name}: {metric.title}", *metric.summary.splitlines(), "")
     for what, value in about.items():
         say(f"{what:<14} {value}")
     for name, field in metric.options.model_fields.items():

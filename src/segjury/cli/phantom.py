@@ -28,7 +28,7 @@ def phantom(
 ) -> None:
     """Write a synthetic benchmark with simulated raters and methods (needs no name)."""
     from segjury.benchmark.phantoms import write_phantom
-    from segjury.cli.output.terminal import progress_bar
+    from segjury.cli.output.terminal import answer, progress_bar
 
     with progress_bar() as progress:
         bar = progress.add_task("making cases", total=cases)
@@ -42,7 +42,7 @@ def phantom(
             force=force,
             progress=lambda _case: progress.advance(bar),
         )
-    print(out)
+    answer(out)
 
 
 @phantoms.command(
@@ -83,7 +83,7 @@ def simulate(
     How far they stray is chosen such that they disagree as much as is wanted.
     """
     from segjury.benchmark.phantoms.simulation import REACHED, facts, simulate_raters
-    from segjury.cli.output.terminal import plain_table, progress_bar, say, terminal, warn
+    from segjury.cli.output.terminal import answer, plain_table, progress_bar, say, terminal, warn
 
     with progress_bar() as progress:
         bar = progress.add_task("drawing", total=1.0)
@@ -118,4 +118,4 @@ def simulate(
         for rater, values in enumerate(told, 1):
             table.add_row(str(label), str(rater), *(f"{value:.4g}" for value in values))
     terminal().print(table)
-    print(out)
+    answer(out)

@@ -151,6 +151,6 @@ def ending(error: BaseException) -> tuple[str, int]:
 
 def fail(error: str) -> None:
     """Say what is wrong, on one line whatever a name is."""
-    from segjury.cli.output.terminal import log
+    from segjury.cli.output.terminal import log, one_line
 
-    log(f"error: {' '.join(error.split())}")
+    log(f"error: {one_line(error)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +40,7 @@ def raters(
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
     from segjury.benchmark.folders import case_names
-    from segjury.cli.output.terminal import progress_bar, warn
+    from segjury.cli.output.terminal import answer, log, progress_bar, warn
     from segjury.platforms.notebook import measure_raters
 
     with progress_bar() as progress:
@@ -62,10 +61,10 @@ def raters(
         warn(warning)
     for problem in study.problems:
         fail(problem)
-    print(out / "raters.md")
+    answer(out / "raters.md")
     if study.problems:
         of = study.cases + len(study.problems)
-        print(f"{study.cases} of {of} cases measured", file=sys.stderr)
+        log(f"{study.cases} of {of} cases measured")
         raise typer.Exit(BAD_INPUT)
 
 
@@ -78,5 +77,5 @@ def _print(study: RaterStudy) -> None:
     for sentence in sentences(study):
         say(f"- {sentence}")
     for label, cells in square(study.agreement, "dice").items():
-        say(f"\nDice, mean ± SD over the cases: {label}")
+        say("", f"Dice, mean ± SD over the cases: {label}")
         print_matrix(cells)

@@ -119,8 +119,6 @@ def _floor(given: str) -> Iterator[tuple[str, str]]:
 
 def _print(agreement: RatingAgreement) -> None:
     """Sentences, then tables: agreement, raters, methods."""
-    from rich.text import Text
-
     from segjury.cli.output.terminal import plain_table, say, terminal
     from segjury.raters.ratings.ratings import sentences
 
@@ -147,7 +145,7 @@ def _print(agreement: RatingAgreement) -> None:
     table = plain_table("raters", "means", "difference", level, "limits of agreement")
     for pair in agreement.pairs:
         table.add_row(
-            Text(f"{pair.first} - {pair.second}"),  # never read as markup
+            f"{pair.first} - {pair.second}",
             f"{agreement.means[pair.first]:.2f} - {agreement.means[pair.second]:.2f}",
             f"{pair.bias.value:.2f}",
             f"{pair.bias.low:.2f} to {pair.bias.high:.2f}",
@@ -157,5 +155,5 @@ def _print(agreement: RatingAgreement) -> None:
     table = plain_table("method", "cases", "median", "IQR", "mean")
     for rated in agreement.methods:
         numbers = (f"{value:.2f}" for value in (rated.median, rated.iqr, rated.mean))
-        table.add_row(Text(rated.method), str(rated.cases), *numbers)
+        table.add_row(rated.method, str(rated.cases), *numbers)
     terminal().print(table)

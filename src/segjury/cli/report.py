@@ -65,7 +65,7 @@ def report(
     jobs: options.JobsOption = None,
 ) -> None:
     """Write the report: one file, and a folder `figures` beside it (SVG, PNG, PDF, CSV)."""
-    from segjury.cli.output.terminal import drawing_bar, warn
+    from segjury.cli.output.terminal import answer, drawing_bar, warn
     from segjury.platforms.notebook import NotebookStudy
     from segjury.report.publish import check_report
     from segjury.results.results import BESIDE
@@ -110,4 +110,4 @@ def report(
         )
     for problem in written.problems:
         warn(problem)
-    print(f"report: {out}")
+    answer(f"report: {out}")

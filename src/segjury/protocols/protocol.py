@@ -7,19 +7,28 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, field_validator, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, field_validator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
-from segjury.errors import InputError
+from segjury.errors import InputError, is_hidden
 from segjury.images.grid import Severity, UsualTolerance
 from segjury.metrics import READINGS, Reading
 from segjury.protocols.options import MetricUse, ProtocolPart
 from segjury.protocols.ranking import Ranking
 from segjury.wording import listed
 
+
+def _shown(name: str) -> str:
+    if any(map(is_hidden, name)):
+        raise ValueError("the name has characters that cannot be shown")
+    return name
+
+
 Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
 Label = Annotated[int, Field(ge=1, le=255)]
-Name = Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]+$")]  # may be part of a file name
+Name = Annotated[  # may be part of a file name
+    str, Field(pattern=r"^[^/\\\x00-\x1f]+$"), AfterValidator(_shown)
+]
 WHOLE = "all"  # the structure of a row about the whole case
 NO_SCORES = ("name", "title", "summary", "sources", "ranking", "cases", "cohorts")
 TAKEN = ("method", "metric", "structure", "reading", "value", "unit", "status", "detail", "cohort")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from segjury.errors import escaped
 from segjury.raters.sentences import sentences
 from segjury.raters.study import RaterStudy
 from segjury.runtime.tables import write_csv
-from segjury.runtime.writing import write_text
+from segjury.runtime.writing import json_text, write_text
 
 TABLES = (
     "pairs",
@@ -41,8 +41,8 @@ def write_raters(study: RaterStudy, folder: Path) -> None:
             (folder / f"{name}.csv").unlink(missing_ok=True)
         else:
             write_csv(table, folder / f"{name}.csv")
-    write_text(json.dumps(as_json(study), indent=1, ensure_ascii=False), folder / "raters.json")
-    lines = (f"- {' '.join(said.split())}" for said in sentences(study))
+    write_text(json_text(as_json(study), indent=1), folder / "raters.json")
+    lines = (f"- {escaped(' '.join(said.split()))}" for said in sentences(study))
     write_text("\n".join(lines), folder / "raters.md")
 
 

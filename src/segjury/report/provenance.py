@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from segjury.analysis.columns import Column, metric_title
+from segjury.errors import escaped
 from segjury.metrics import declared_metric
 from segjury.results import Run
 from segjury.wording import number, plain, unit
@@ -72,7 +73,7 @@ def protocol(run: Run) -> ProtocolSummary:
         name=plain(given.name),
         title=plain(given.title),
         hash=plain(given.hash),
-        text=given.text.strip(),
+        text=_readable(given.text),
         sources=tuple(_source(item) for item in _sequence(given.definition.get("sources"))),
         policy=_policy(given.definition),
         undefined=tuple(
@@ -150,6 +151,11 @@ def _bounds(bounds: tuple[float, float]) -> str:
     low, high = bounds
     start = f"{low:g}" if math.isfinite(low) else "\N{MINUS SIGN}∞"
     return f"{start} to {high:g}" if math.isfinite(high) else f"{start} and up"
+
+
+def _readable(text: str) -> str:
+    """The lines of a text, what cannot be seen in them written out."""
+    return "\n".join(escaped(line.expandtabs()) for line in text.strip().splitlines())
 
 
 def _source(item: object) -> Source:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 from segjury.errors import InputError
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
-from segjury.runtime.writing import write_text
+from segjury.runtime.writing import json_text, write_text
 
 RUN = "run.json"
 
@@ -97,7 +97,7 @@ class Run(_Record):
             for kind, place in (("reference", self.reference), ("predictions", self.predictions))
         }
         content = self.model_copy(update={"relative": relative}).model_dump(mode="json")
-        write_text(json.dumps(content, indent=2, ensure_ascii=False), (into or folder) / RUN)
+        write_text(json_text(content, indent=2), (into or folder) / RUN)
 
     def folder(self, kind: Literal["reference", "predictions"], beside: Path) -> Path:
         """Where images of the run are: as it was started, or as they lie from its results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -9,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from segjury.errors import is_hidden
 
 PARTIAL = ".partial-"  # how the name of a file begins that is not yet whole
 
@@ -44,6 +48,13 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def json_text(content: Any, *, indent: int | None = None) -> str:
+    """A document of JSON in any script; what cannot be seen is written as JSON's escapes do."""
+    text = json.dumps(content, indent=indent, ensure_ascii=False)
+    unseen = [char for char in set(text) if char != "\n" and is_hidden(char)]
+    return text.translate({ord(char): json.dumps(char)[1:-1] for char in unseen})
 
 
 def write_text(text: str, path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from segjury.benchmark.curate.rules import AnyRule, load_rules
 from segjury.benchmark.folders import case_names, refuse_output_among_inputs
 from segjury.protocols import Protocol, load_protocol
 from segjury.runtime.tables import write_csv
-from segjury.runtime.writing import write_text
+from segjury.runtime.writing import json_text, write_text
 
 COLUMNS = ("case", "rule", "reason", "file", "measured", "limit")
 
@@ -121,5 +120,5 @@ def write(curation: Curation, out: Path) -> None:
             rule: {"left_out": first, "break_it": every} for rule, first, every in curation.flow
         },
     }
-    content = json.dumps(curation.about | {"counts": counts}, indent=2, ensure_ascii=False)
+    content = json_text(curation.about | {"counts": counts}, indent=2)
     write_text(content, out / "curation.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from rich.text import Text
 
 from segjury.analysis import Analysis, RankedTable, certainty
 from segjury.analysis.ranking import Leaderboard
@@ -15,6 +14,7 @@ from segjury.analysis.tables import ALL, parts
 from segjury.analysis.tests import Pair
 from segjury.analysis.versions import Versions
 from segjury.cli.output.terminal import plain_table, say, terminal
+from segjury.errors import escaped
 from segjury.wording import p_value, plural
 
 
@@ -35,7 +35,7 @@ def print_ranked_table(ranked_table: RankedTable, cohort: str | None) -> None:
     for n, method in enumerate(methods):
         table.add_row(
             str(first.position[method]),
-            Text(method),  # never read as markup
+            method,
             f"{first.mean_rank[method]:.2f}",
             f"{first.sd_rank[method]:.2f}",
             *(cells[n] for cells in sure.values()),
@@ -46,10 +46,10 @@ def print_ranked_table(ranked_table: RankedTable, cohort: str | None) -> None:
         wrong = ranked_table.stability.overall.first_wrong
         say(
             f"interval: of the place in {ranked_table.stability.samples} resamples of the cases; "
-            f"the first place goes to others in {100 * wrong:.3g} % of them.\n"
-            "group: methods that share a letter are not told apart by the cases, pair by pair."
+            f"the first place goes to others in {100 * wrong:.3g} % of them.",
+            "group: methods that share a letter are not told apart by the cases, pair by pair.",
         )
-    say("\nvalue (rank) per metric")
+    say("", "value (rank) per metric")
     _print_wide(
         methods,
         {
@@ -75,13 +75,14 @@ def _position(board: Leaderboard, method: str) -> str:
 def _print_wide(methods: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
     """A line per method, in as many tables as the width needs."""
     shown, keys = terminal(), list(columns)
-    widest = max(len(cell) for key in keys for cell in (key, *columns[key]))
-    per_table = max(1, (shown.width - max(map(len, methods)) - 4) // (widest + 2))
+    widest = max(len(cell) for key in keys for cell in (escaped(key), *columns[key]))
+    first = max(len(escaped(method)) for method in methods)
+    per_table = max(1, (shown.width - first - 4) // (widest + 2))
     for start in range(0, len(keys), per_table):
         part = keys[start : start + per_table]
         table = plain_table("method", *part)
         for n, method in enumerate(methods):
-            table.add_row(Text(method), *(Text(columns[key][n]) for key in part))
+            table.add_row(method, *(columns[key][n] for key in part))
         shown.print(table)
 
 
@@ -96,7 +97,7 @@ def print_analysis(analysis: Analysis, cohort: str | None) -> None:
 
 def _print_scores(analysis: Analysis, where: str) -> None:
     level = analysis.settings.level
-    say(f"\nmean [{100 * level:g} % interval] per score{where}")
+    say("", f"mean [{100 * level:g} % interval] per score{where}")
     _print_wide(
         analysis.panel.methods,
         {
@@ -120,7 +121,7 @@ def _print_scores(analysis: Analysis, where: str) -> None:
     )
     for key, tests in tested.items():
         table.add_row(
-            Text(key),
+            key,
             str(tests.cases),
             f"{tests.friedman.chi2:.2f}",
             f"{tests.friedman.p:.3g}",
@@ -159,7 +160,7 @@ def print_versions(versions: Versions, cases: int) -> None:
         column = each.column
         interval = f" ({each.low:.3g} to {each.high:.3g})" if np.isfinite(each.low) else ""
         table.add_row(
-            Text(f"{column.full_title} {column.arrow}"),
+            f"{column.full_title} {column.arrow}",
             f"{each.first:.4g}",
             f"{each.second:.4g}",
             *map(str, (each.better, each.equal, each.worse)),
@@ -179,6 +180,6 @@ def print_versions(versions: Versions, cases: int) -> None:
         pairs = of_case[["first", "second"]].to_numpy(float).tolist()
         for n, (first, second) in enumerate(pairs):
             better = {"first": "A", "second": "B"}[str(of_case["better"].iloc[n])]
-            name, score = Text(case if n == 0 else ""), Text(str(of_case["score"].iloc[n]))
+            name, score = case if n == 0 else "", str(of_case["score"].iloc[n])
             shown.add_row(name, score, f"{first:.4g}", f"{second:.4g}", better)
     terminal().print(shown)

@@ -1,4 +1,8 @@
-"""What the terminal shows: lines, progress bars and tables. Light, as every command needs it."""
+"""What the terminal shows: lines, progress bars and tables. Light, as every command needs it.
+
+Names come from anybody's tables and files, so that all text is printed from here, where what
+cannot be seen is written out and nothing is taken for markup.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,8 +25,11 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.style import Style
 from rich.table import Column, Table
 from rich.text import Text
+
+from segjury.errors import escaped
 
 OPTION_OF = {  # arguments of the library whose options are called otherwise
     "baselines": "baseline",
@@ -55,7 +62,7 @@ def log(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        print(_printable(text, sys.stderr), file=sys.stderr, flush=True)
+        print(_printable(escaped(text), sys.stderr), file=sys.stderr, flush=True)
     except OSError:
         _turn_off(sys.stderr)
 
@@ -81,12 +88,14 @@ def as_options(text: str) -> str:
     return _ARGUMENT.sub(option, text)
 
 
-def answer(text: str) -> None:
-    """Print on standard output, whose reader may have seen enough."""
+def answer(*lines: object) -> None:
+    """Print lines on standard output, whose reader may have seen enough."""
     if sys.stdout is None:
         return
     try:
-        print(_printable(text, sys.stdout), end="", flush=True)
+        for line in lines:
+            print(_printable(escaped(str(line)), sys.stdout))
+        sys.stdout.flush()
     except OSError as error:
         _turn_off(sys.stdout)
         if not isinstance(error, BrokenPipeError):
@@ -94,7 +103,7 @@ def answer(text: str) -> None:
 
 
 def _printable(text: str, stream: TextIO) -> str:
-    """A text whose signs a stream can show; the others are written out."""
+    """A text whose characters a stream can show; the others are written out."""
     encoding = stream.encoding or "utf-8"  # a stream in memory has none
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -105,9 +114,15 @@ def _turn_off(stream: TextIO) -> None:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
-def say(text: str, *, stderr: bool = False) -> None:
-    """Print a line as it is: names from outside are never taken for markup."""
-    terminal(stderr=stderr).print(text, highlight=False, markup=False)
+def say(*lines: str) -> None:
+    """Print lines on standard output, broken where the terminal ends."""
+    for line in lines:
+        terminal().print(shown(line))
+
+
+def shown(text: str) -> Text:
+    """A text on one line, as rich takes it: as it is, but for what cannot be seen."""
+    return Text(escaped(text))
 
 
 class _Speed(ProgressColumn):
@@ -124,7 +139,7 @@ class _Speed(ProgressColumn):
 
 
 def one_line(text: str) -> str:
-    """A text as one line, whatever names from outside hold."""
+    """A text as one line, line ends in it as spaces."""
     return " ".join(text.split())
 
 
@@ -159,20 +174,32 @@ def print_kinds(kinds: Mapping[str, tuple[Sequence[str], str]]) -> None:
     """The kinds of figures: what each is of, and how to read it."""
     table = plain_table("figure", "options", "how to read it")
     for name, (takes, how) in kinds.items():
-        table.add_row(Text(name), Text(" ".join(f"--{part}" for part in takes)), Text(how))
+        table.add_row(name, " ".join(f"--{part}" for part in takes), how)
     terminal().print(table)
 
 
+class _PlainTable(Table):
+    def add_row(
+        self,
+        *cells: RenderableType | None,
+        style: str | Style | None = None,
+        end_section: bool = False,
+    ) -> None:
+        """Add a row of texts, which are shown as they are."""
+        texts = ("" if cell is None else shown(str(cell)) for cell in cells)
+        super().add_row(*texts, style=style, end_section=end_section)
+
+
 def plain_table(*columns: str) -> Table:
-    """A table with a line below its head."""
-    return Table(*(Column(Text(name)) for name in columns), box=box.SIMPLE_HEAD)  # never markup
+    """A table of texts with a line below its head."""
+    return _PlainTable(*(Column(shown(name)) for name in columns), box=box.SIMPLE_HEAD)
 
 
 def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of text cells."""
     table = plain_table(*head)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*row)
     terminal().print(table)
 
 
@@ -180,5 +207,5 @@ def print_matrix(cells: Mapping[str, Mapping[str, str]]) -> None:
     """A line for each row of a matrix, its columns in the order of the rows."""
     table = plain_table("", *cells)
     for name, row in cells.items():
-        table.add_row(Text(name), *(Text(row.get(column, "")) for column in cells))
+        table.add_row(name, *(row.get(column, "") for column in cells))
     terminal().print(table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from segjury.analysis.statistics.icc import Icc
 from segjury.analysis.tables import ALL
 from segjury.raters.ratings.ratings import RatedMethod, RatingAgreement, RatingAnalysis, sentences
 from segjury.runtime.tables import write_csv
-from segjury.runtime.writing import write_text
+from segjury.runtime.writing import json_text, write_text
 from segjury.wording import latex_table
 
 
@@ -23,7 +22,7 @@ def write_ratings(found: RatingAnalysis, folder: Path) -> None:
     write_csv(agreement_table(found), folder / "ratings_icc.csv")
     write_csv(method_table(found), folder / "ratings_methods.csv")
     write_text(_latex(found), folder / "ratings.tex")
-    write_text(json.dumps(_as_json(found), indent=1, ensure_ascii=False), folder / "ratings.json")
+    write_text(json_text(_as_json(found), indent=1), folder / "ratings.json")
 
 
 def agreement_table(found: RatingAnalysis) -> pd.DataFrame:
