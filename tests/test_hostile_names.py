@@ -442,3 +442,57 @@ def test_a_label_that_cannot_be_shown_is_refused(place, where):
     (place / "bad.toml").write_text(PROTOCOL.replace("n_raters = 1", f"n_raters = 1\n{extra}"))
     with pytest.raises(InputError, match="cannot be shown"):
         load_protocol(place / "bad.toml")
+
+
+# ---- many of them --------------------------------------------------------------------------
+
+
+def test_many_stray_folders_are_told_in_few_lines(place):
+    """The first ten in full, and how many more; JSON has them all."""
+    method = place / "bench" / "predictions" / "A"
+    for n in range(300):
+        (method / f"X{n:03d}").mkdir()
+        (method / f"X{n:03d}" / "segmentation.nii.gz").write_text("x")
+    words = [*benchmark_words(place), "--predictions", method.parent, "--jobs", 1]
+    checked = segjury("check", *words).stdout.splitlines()
+    assert len(checked) == 11
+    assert checked[0] == "warning: method A: X000 is no case of the reference"
+    assert checked[-1] == "warning: method A: 290 more like these (unknown-case)"
+    document = json.loads(segjury("check", *words, "--json").stdout)
+    assert document["warnings"] == len(document["problems"]) == 300
+    scored = segjury("evaluate", *words, "--out", place / "new").stderr.splitlines()
+    assert scored[0] == "warning: method A: X000 is no case of the reference"
+    assert scored[10] == "warning: method A: 290 more like these"
+    assert len(scored) == 12  # and how many predictions were scored
+
+
+@pytest.mark.parametrize("folder", ["reference", "predictions"])
+def test_many_bad_names_are_told_in_few_lines(place, folder):
+    for n in range(1500):
+        (place / "bench" / folder / f"\u3164{n}").mkdir()
+    words = [*benchmark_words(place), "--predictions", place / "bench" / "predictions"]
+    checked = segjury("check", *words, "--jobs", 1).stdout.splitlines()
+    assert checked[10:] == ["error: 1,490 more like these (bad-name)"]
+
+
+def test_many_methods_without_any_prediction_are_told_in_few_lines(place):
+    for n in range(100):
+        (place / "bench" / "predictions" / f"empty{n}x").mkdir()
+    words = [*benchmark_words(place), "--predictions", place / "bench" / "predictions"]
+    checked = segjury("check", *words, "--jobs", 1)
+    lines = checked.stdout.splitlines()
+    assert len(lines) == 22
+    assert "error: 290 more like these (missing-prediction)" in lines
+    assert "warning: 90 more like these (empty-method)" in lines
+    assert checked.stderr.strip().endswith("300 errors, 100 warnings")
+
+
+def test_many_strange_rows_of_a_table_of_costs_are_told_in_few_lines(place):
+    names = ["A", "B", *(f"X{n}" for n in range(200))]
+    costs = pd.DataFrame({"method": names, "time_s": 1.0})
+    costs.to_csv(place / "costs.csv", index=False)
+    words = [*benchmark_words(place), "--predictions", place / "bench" / "predictions"]
+    words += ["--out", place / "new", "--jobs", 1, "--efficiency", place / "costs.csv"]
+    said = segjury("evaluate", *words).stderr.splitlines()
+    assert len(said) == 12
+    assert said[10] == "warning: 190 more like these"

@@ -103,6 +103,12 @@ def listed(names: Iterable[object], *, most: int | None = None, last: str = ", "
     return ", ".join(texts[:-1]) + last + texts[-1] if len(texts) > 1 else "".join(texts)
 
 
+def grouped(lines: Sequence[str], *, most: int = 10, about: str = "") -> list[str]:
+    """The first of many lines alike, and how many more there are; `about` begins that line."""
+    more = len(lines) - most
+    return [*lines[:most], f"{about}{more:,} more like these"] if more > 0 else list(lines)
+
+
 def unit(text: str) -> str:
     """A unit as it is printed."""
     return _UNITS.get(text, text)

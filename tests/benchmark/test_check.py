@@ -363,6 +363,19 @@ WARNINGS = {
         PDACVI,
         lambda b: shutil.copytree(p(b).parent, p(b).parents[1] / "C"),
     ),
+    "mask that is the reference's file": (
+        "same-file",
+        PDACVI,
+        lambda b: [
+            (p(b) / "segmentation.nii.gz").unlink(),
+            os.link(r(b) / "annotation_2.nii.gz", p(b) / "segmentation.nii.gz"),
+        ],
+    ),
+    "mask of a rater": (
+        "copied-reference",
+        PDACVI,
+        lambda b: put(p(b) / "segmentation.nii.gz", boxes([1], 0, 2)),
+    ),
     "prediction of another case": (
         "repeated-prediction",
         PDACVI,

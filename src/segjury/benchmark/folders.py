@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from segjury import images
 from segjury.benchmark.names import check_name, place_in
-from segjury.errors import InputError, MissingInputError, escaped
+from segjury.errors import InputError, MissingInputError
 from segjury.protocols import Protocol
 from segjury.wording import did_you_mean
 
@@ -120,20 +120,23 @@ def refuse_wrong_folders(
 
 def unknown_cases(
     reference: Path, predictions: Path, methods: Sequence[str], *, follow_links: bool = False
-) -> list[str]:
-    """Predictions of cases that the reference does not have: probably a misspelt name.
+) -> dict[str, list[str]]:
+    """By method, folders named as no case of the reference: probably a misspelt name.
 
     A method's folder that is a link is not looked into unless `follow_links`.
     """
     cases = set(case_names(reference))
-    return [
-        f"method {method}: {escaped(path.name)} is no case of the reference"
+    unknown = {
+        method: [
+            path.name
+            for path in sorted((predictions / method).iterdir())
+            if images.is_folder(path) and path.name[0] != "." and path.name not in cases
+        ]
         for method in methods
         if follow_links or not escapes(predictions / method, predictions / method)
         if os.access(predictions / method, os.R_OK | os.X_OK)
-        for path in sorted((predictions / method).iterdir())
-        if images.is_folder(path) and path.name[0] != "." and path.name not in cases
-    ]
+    }
+    return {method: names for method, names in unknown.items() if names}
 
 
 # ---- files of a case -----------------------------------------------------------------------
@@ -251,16 +254,20 @@ def escapes(path: Path, method_folder: Path) -> bool:
 # ---- what files hold -----------------------------------------------------------------------
 
 
-def digest(paths: Iterable[Path]) -> str:
-    """Fingerprint of files by name and content; a missing one counts as such."""
+def content(path: Path) -> bytes:
+    """Fingerprint of what a file holds; a missing one counts as such."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").digest()
+    except OSError:
+        return b"missing"
+
+
+def digest(paths: Iterable[Path], content: Callable[[Path], bytes] = content) -> str:
+    """Fingerprint of files by name and content."""
     total = hashlib.blake2b(digest_size=16)
     for path in paths:
-        total.update(path.name.encode(errors="surrogateescape") + b"\0")
-        try:
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "blake2b").digest())
-        except OSError:
-            total.update(b"missing")
+        total.update(path.name.encode(errors="surrogateescape") + b"\0" + content(path))
     return total.hexdigest()
 
 

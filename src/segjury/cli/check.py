@@ -68,9 +68,10 @@ def check(
 
 def _print(checked: Checked, *, as_json: bool) -> None:
     """The problems on standard output, and a summary on standard error."""
+    from segjury.benchmark.check.problem import lines
     from segjury.cli.output.terminal import answer, log
 
-    answer(*(_document(checked).splitlines() if as_json else checked.problems))
+    answer(*(_document(checked).splitlines() if as_json else lines(checked.problems)))
     for note in checked.notes:
         log(f"note: {note}")
     cases, methods, errors, warnings = (

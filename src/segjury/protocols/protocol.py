@@ -152,6 +152,11 @@ class Policy(ProtocolPart):
         description="a prediction without its probability map: its mask is scored and only the "
         "metrics of maps count as missing, or all do",
     )
+    same_file: Literal["warn", "refuse"] = Field(
+        default="warn",
+        description="a prediction whose file is the reference's or another method's by a hard "
+        "link: a warning, or a failed prediction",
+    )
 
 
 class Cohort(ProtocolPart):

@@ -13,7 +13,7 @@ LIBRARIES = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit
 # What a kept result depends on: rooms and files, none of which imports another of ours.
 SCORED_BY = (
     *("arrays.py", "errors.py", "rounding.py", "images", "consensus", "metrics", "protocols"),
-    *(f"benchmark/{name}.py" for name in ("case", "folders", "loading", "names")),
+    *(f"benchmark/{name}.py" for name in ("case", "copies", "folders", "loading", "names")),
     *(f"scoring/{name}.py" for name in ("comparison", "facts", "features", "one_case")),
     *(f"scoring/{name}" for name in ("policy.py", "records.py", "score.py", "scorers", "store.py")),
     *(f"runtime/{name}.py" for name in ("__init__", "cluster", "engine", "memo", "processes")),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+from segjury.benchmark.copies import Copy
 from segjury.runtime import Engine, OverLimit, Processes, WorkerDied
 from segjury.scoring.one_case import (
     CaseScores,
@@ -33,15 +34,17 @@ class Progress:
 
 def score_cases(
     engine: Engine, tasks: Sequence[CaseTask], progress: Callable[[Progress], None]
-) -> tuple[list[Result], int]:
-    """The results in the order of the cases, and how many an earlier run had done."""
-    by_case, kept = dict[str, tuple[Result, ...]](), 0
+) -> tuple[list[Result], int, list[Copy]]:
+    """The results in the order of the cases, how many an earlier run had done, and the copies."""
+    by_case, kept = dict[str, CaseScores](), 0
     with closing(_scored(engine, tasks, _work(engine, tasks))) as outcomes:
         for task, scored in outcomes:
-            by_case[task.case] = scored.results
+            by_case[task.case] = scored
             kept += scored.kept
             progress(_told(task, scored, len(by_case), len(tasks)))
-    return [result for task in tasks for result in by_case[task.case]], kept
+    ordered = [by_case[task.case] for task in tasks]
+    copies = [copy for scored in ordered for copy in scored.copies]
+    return [result for scored in ordered for result in scored.results], kept, copies
 
 
 def _work(engine: Engine, tasks: Sequence[CaseTask]) -> Callable[[CaseTask], CaseScores]:
@@ -97,18 +100,19 @@ class _Case:
     _results: dict[str, Result] = field(default_factory=dict)
     _kept: int = 0
     _seconds: float = 0.0
+    _copies: dict[str, list[Copy]] = field(default_factory=dict)  # by method
 
     def take(self, task: CaseTask, found: CaseScores | WorkerDied | OverLimit) -> list[CaseTask]:
         """Take what came of some of the methods; what is to be done again."""
         if isinstance(found, CaseScores):
-            self._add(found)
+            self._add(task, found)
             return []
         if isinstance(found, WorkerDied):
             (method,) = task.methods
             self._results[method] = ended_result(task, method, found)
             return []
         cut: CutShort = found.so_far
-        self._add(cut.scores)
+        self._add(task, cut.scores)
         result = over_limit_result(task, cut, found.exceeded)
         if result:
             self._results[cut.method] = result
@@ -117,16 +121,20 @@ class _Case:
         again = replace(task, methods=(cut.method,), alone=True)
         return [replace(task, methods=rest), again] if rest else [again]
 
-    def _add(self, scores: CaseScores) -> None:
+    def _add(self, task: CaseTask, scores: CaseScores) -> None:
         self._results |= {result.method: result for result in scores.results}
         self._kept += scores.kept
         self._seconds += scores.seconds
+        for method in task.methods:  # a later task knows fewer methods to compare it with
+            of_method = [copy for copy in scores.copies if copy.method == method]
+            self._copies.setdefault(method, of_method)
 
     def whole(self) -> Iterator[tuple[CaseTask, CaseScores]]:
         """The case and its scores, once it has all."""
         if len(self._results) == len(self.task.methods):
             results = tuple(self._results[method] for method in self.task.methods)
-            yield self.task, CaseScores(results, self._kept, self._seconds)
+            copies = tuple(copy for found in self._copies.values() for copy in found)
+            yield self.task, CaseScores(results, self._kept, self._seconds, copies)
 
 
 def _told(task: CaseTask, found: CaseScores, done: int, of: int) -> Progress:

@@ -15,6 +15,7 @@ from segjury.protocols import Protocol
 from segjury.protocols.options import Efficiency
 from segjury.protocols.protocol import WHOLE
 from segjury.scoring.records import Result, Row, Status
+from segjury.wording import grouped
 
 COSTS = (TIME_S.name, MEMORY_GB_S.name)
 
@@ -64,7 +65,7 @@ def read_efficiency(path: Path, methods: Sequence[str], cases: Sequence[str]) ->
         for method in methods
         if (given := sum((method, case) in costs for case in cases)) < len(cases)
     ]
-    return Costs(found, (*strangers, *absent))
+    return Costs(found, (*grouped(list(strangers)), *grouped(absent)))
 
 
 def with_efficiency(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,17 +17,20 @@ from segjury.benchmark.folders import (
     unknown_cases,
 )
 from segjury.benchmark.names import doubtful
-from segjury.errors import InputError
+from segjury.errors import InputError, escaped
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol, load_protocol
 from segjury.runtime.limits import GB, Limits, usage
 from segjury.runtime.lock import locked
 from segjury.scoring.run import Progress, score_benchmark
+from segjury.wording import grouped, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from segjury.results import Results, Run
+
+MOST_NAMED = 10
 
 
 def evaluate(
@@ -152,9 +155,9 @@ def run(
         )
         scored = results.run.methods if results.run else []
         warnings = [
-            *unknown_cases(truth, given, scored, follow_links=follow_links),
-            *doubtful(known, "case"),
-            *doubtful(scored, "method"),
+            *_strays(unknown_cases(truth, given, scored, follow_links=follow_links)),
+            *grouped(doubtful(known, "case")),
+            *grouped(doubtful(scored, "method")),
             *results.warnings,
             *(_left_out(results.run, folder) if folder else ()),
         ]
@@ -175,6 +178,14 @@ def _limits(time_limit_s: float | None, memory_limit_gb: float | None) -> Limits
     return Limits(time_limit_s, memory_limit_gb * GB)
 
 
+def _strays(unknown: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Warnings of folders that are no case of the reference, by method."""
+    for method, names in unknown.items():
+        about = f"method {method}: "
+        lines = [f"{about}{escaped(name)} is no case of the reference" for name in names]
+        yield from grouped(lines, about=about)
+
+
 def _left_out(run: Run | None, out: Path) -> list[str]:
     """Warnings of what the tables of an earlier run in `out` have and these will not."""
     from segjury.results import Run
@@ -183,5 +194,6 @@ def _left_out(run: Run | None, out: Path) -> list[str]:
     for kind in ("methods", "readings") if before and run else ():
         gone = [name for name in getattr(before, kind) if name not in getattr(run, kind)]
         if gone:
-            warnings.append(f"the tables no longer have the {kind} {', '.join(gone)}")
+            names = listed(gone, most=MOST_NAMED)
+            warnings.append(f"the tables no longer have the {kind} {names}")
     return warnings

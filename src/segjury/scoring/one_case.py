@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from segjury import runtime
 from segjury.benchmark.case import PredictedCase, ReferenceCase
+from segjury.benchmark.copies import CaseFiles, Copy
 from segjury.benchmark.folders import (
+    content,
     digest,
     escapes,
     file_stats,
@@ -49,6 +51,7 @@ class CaseTask:
     predictions: Path
     case: str
     methods: tuple[str, ...]
+    everyone: tuple[str, ...] = ()  # all methods of the run, some of which other tasks score
     store: Path | None = None
     mark: str = ""  # a file by which a worker knows that the store is the one of the run
     follow_links: bool = False
@@ -64,6 +67,7 @@ class CaseScores:
     results: tuple[Result, ...]
     kept: int
     seconds: float
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,17 @@ def evaluate_case(task: CaseTask) -> CaseScores:
     """Score the methods on one case; results found in the store are not computed again."""
     _check_worker(task)
     clock = time.perf_counter()
+    read = cache(content)  # so that no file is read twice to know what it holds
+    copies = _copies(task, read)
     store, seen = _store(task), {m: file_stats(_inputs(task, m)) for m in task.methods}
-    marks = fingerprints(task) if store else {}
+    marks = fingerprints(task, read) if store else {}
     found = {method: _kept(task, store, method, marks) for method in task.methods}
     absent = [method for method in task.methods if found[method] is None]
 
     def so_far() -> CaseScores:
         results = tuple(result for result in found.values() if result is not None)
-        return CaseScores(results, len(task.methods) - len(absent), time.perf_counter() - clock)
+        kept, seconds = len(task.methods) - len(absent), time.perf_counter() - clock
+        return CaseScores(results, kept, seconds, copies)
 
     def watched(method: str, instead: Result | None) -> AbstractContextManager[None]:
         if not task.limits:
@@ -180,7 +187,11 @@ def _evaluate_methods(
         return
     uses = [use for use, _ in metric_readings(task.protocol, task.readings)]
 
+    refused = _refused(task)
+
     def load(method: str) -> PredictedCase:
+        if method in refused:
+            raise refused[method].error
         folder = task.predictions / method
         return load_prediction(
             task.protocol, folder, task.case, reference.grid, follow_links=task.follow_links
@@ -270,9 +281,34 @@ def _inputs(task: CaseTask, method: str) -> list[Path]:
     ]
 
 
-def fingerprints(task: CaseTask) -> dict[str, str]:
+def _copies(task: CaseTask, read: Callable[[Path], bytes]) -> tuple[Copy, ...]:
+    """The methods that are the reference's or another's, whose files are not read if not asked."""
+    shared = _case_files(task, task.everyone or task.methods).shared()
+    of_methods = [shared[method] for method in task.methods if method in shared]
+    return (*of_methods, *_case_files(task, task.methods).copied(read))
+
+
+def _refused(task: CaseTask) -> dict[str, Copy]:
+    """The methods that share a file, where the policy refuses that."""
+    refuse = task.protocol.policy.same_file == "refuse"
+    return _case_files(task, task.everyone or task.methods).shared() if refuse else {}
+
+
+def _case_files(task: CaseTask, methods: Sequence[str]) -> CaseFiles:
+    return CaseFiles.of(
+        task.protocol,
+        task.reference,
+        task.predictions,
+        methods,
+        task.case,
+        follow_links=task.follow_links,
+    )
+
+
+def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dict[str, str]:
     """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
-    reference = digest(reference_inputs(task.protocol, task.reference / task.case))
+    reference = digest(reference_inputs(task.protocol, task.reference / task.case), read)
+    refused = _refused(task)
     how = [code_fingerprint(), FORMAT, task.protocol.scoring_hash, *task.readings, _links(task)]
     marks = {}
     for method in task.methods:
@@ -280,7 +316,9 @@ def fingerprints(task: CaseTask) -> dict[str, str]:
         paths = prediction_inputs(task.protocol, folder, task.case)
         outside = [path.name for path in (folder, *paths) if escapes(path, folder)]
         layout = prediction_layout(folder, task.case)
-        marks[method] = "\0".join([*how, reference, layout, digest(paths), *outside])
+        shared = [refused[method].words] if method in refused else []
+        found = [reference, layout, digest(paths, read), *outside, *shared]
+        marks[method] = "\0".join([*how, *found])
     return marks
 
 

@@ -29,6 +29,7 @@ from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.runtime import UNLIMITED, Limits, provenance
 from segjury.runtime.limits import GB
 from segjury.scoring.cases import Progress, score_cases
+from segjury.scoring.copy_warnings import copy_warnings
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
 from segjury.scoring.one_case import CaseTask
@@ -94,13 +95,15 @@ def score_benchmark(
         predictions.resolve(),
         case="",
         methods=tuple(chosen),
+        everyone=tuple(chosen),
         store=store.resolve() if store else None,
         mark=write_marker(store) if store and scheduler else "",
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
         limits=limits,
     )
-    results, kept = score_cases(engine, [replace(every, case=case) for case in cases], progress)
+    tasks = [replace(every, case=case) for case in cases]
+    results, kept, copies = score_cases(engine, tasks, progress)
     if store and every.mark:
         (store / every.mark).unlink(missing_ok=True)
     text = text if isinstance(protocol, Protocol) else protocol_text(protocol)
@@ -115,7 +118,8 @@ def score_benchmark(
         "seconds": round(time.perf_counter() - clock, 3),
     }
     results = with_efficiency(definition, cap_missing(definition, results), readings, costs)
-    return tabulate(definition, results, known, about, costs.warnings)
+    warnings = (*copy_warnings(copies, len(cases)), *costs.warnings)
+    return tabulate(definition, results, known, about, warnings)
 
 
 def _about(task: CaseTask, text: str) -> dict[str, Any]:

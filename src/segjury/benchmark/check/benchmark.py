@@ -21,8 +21,9 @@ from segjury.benchmark.check.folders import (
     stem_of,
 )
 from segjury.benchmark.check.prediction import CheckedPrediction, check_prediction
-from segjury.benchmark.check.problem import Problem, failed, placed
+from segjury.benchmark.check.problem import Problem, Severity, failed, placed, warning
 from segjury.benchmark.check.reference import CheckedReference, ReferenceFacts, check_reference
+from segjury.benchmark.copies import CaseFiles
 from segjury.benchmark.folders import (
     chosen_methods,
     escapes,
@@ -236,7 +237,7 @@ def check_case(task: CheckTask) -> CheckedCase:
     else:
         reference = _of_image(task.image)
     problems = placed(reference.problems, case=task.case)
-    predictions = {}
+    predictions, shared = {}, _shared_files(task)
     for method in task.methods:
         predictions[method] = check_prediction(
             task.protocol,
@@ -246,8 +247,31 @@ def check_case(task: CheckTask) -> CheckedCase:
             patterns=reference.patterns,
             follow_links=task.follow_links,
         )
-        problems += placed(predictions[method].problems, case=task.case, method=method)
+        found = [*shared.get(method, ()), *predictions[method].problems]
+        if rater := reference.raters.get(predictions[method].mask):
+            message = f"the mask marks the same voxels as {rater}"
+            found.append(warning("copied-reference", message, "Check whether it is a copy"))
+        problems += placed(found, case=task.case, method=method)
     return CheckedCase(problems, reference.facts, predictions)
+
+
+def _shared_files(task: CheckTask) -> dict[str, list[Problem]]:
+    """The methods whose files are the reference's or another's, as the policy has them."""
+    if task.predictions is None:
+        return {}
+    files = CaseFiles.of(
+        task.protocol,
+        task.reference,
+        task.predictions,
+        task.methods,
+        task.case,
+        follow_links=task.follow_links,
+    )
+    severity: Severity = "error" if task.protocol.policy.same_file == "refuse" else "warning"
+    return {
+        method: [failed(copy.error, copy.file, severity=severity)]
+        for method, copy in files.shared().items()
+    }
 
 
 def _of_image(image: Path | None) -> CheckedReference:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
@@ -11,6 +12,7 @@ from segjury.errors import InputError, escaped
 
 Severity = Literal["error", "warning"]
 MOST_NAMED = 3  # of the names that a message is about
+MOST_ALIKE = 10  # problems that a text lists before it counts them
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,28 @@ def warning(
 ) -> Problem:
     """Something that does not keep a case from being scored."""
     return Problem("warning", kind, case, method, file, message, fix)
+
+
+def lines(problems: Sequence[Problem]) -> list[str]:
+    """A line for each problem; of many alike in one place, the first and how many more."""
+    empty = {problem.method for problem in problems if problem.kind == "empty-method"}
+
+    def likeness(problem: Problem) -> tuple[str | None, ...]:
+        kind = (problem.severity, problem.kind)
+        return kind if problem.method in empty else (*kind, problem.case, problem.method)
+
+    counts, told, shown = Counter(map(likeness, problems)), Counter[tuple[str | None, ...]](), []
+    for problem in problems:
+        like = likeness(problem)
+        told[like] += 1
+        if told[like] <= MOST_ALIKE:
+            shown.append(str(problem))
+        elif told[like] == MOST_ALIKE + 1:
+            one_place = problem.method not in empty and (problem.case or problem.method)
+            where = f"{escaped(problem.where)}: " if one_place else ""
+            more = f"{counts[like] - MOST_ALIKE:,} more like these ({problem.kind})"
+            shown.append(f"{problem.severity}: {where}{more}")
+    return shown
 
 
 def placed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,7 @@ class CheckedReference:
     facts: ReferenceFacts
     grid: Grid | None = None
     patterns: RaterPatterns | None = None  # None unless every rater can be read
+    raters: Mapping[str, str] = field(default_factory=dict)  # by the digest of the mask
 
 
 def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
@@ -66,7 +67,8 @@ def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
             grid = grid or mask.grid
     problems += _extra_raters(protocol, folder)
     problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, spec.labels)]
-    problems += _copied_raters(masks)
+    copied, raters = _copied_raters(masks)
+    problems += copied
     patterns = _packed(protocol, masks)
     has_consensus = bool(spec.consensus and images.candidates(folder, spec.consensus))
     if spec.consensus and has_consensus:
@@ -87,7 +89,7 @@ def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
         has_image=has_image,
         has_consensus=has_consensus,
     )
-    return CheckedReference(problems, facts, grid, patterns)
+    return CheckedReference(problems, facts, grid, patterns, raters)
 
 
 def _without_files(folder: Path, first: str) -> Problem:
@@ -129,7 +131,8 @@ def _extra_raters(protocol: Protocol, folder: Path) -> list[Problem]:
     return [warning("extra-rater", f"{name} is not read, {expected}", file=name) for name in extra]
 
 
-def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
+def _copied_raters(masks: Mapping[str, LabelMap]) -> tuple[list[Problem], dict[str, str]]:
+    """Raters with the mask of another, and the first with each mask."""
     first: dict[str, str] = {}
     problems = []
     for stem, mask in masks.items():
@@ -139,7 +142,7 @@ def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
                 message = f"{stem} marks the same voxels as {same}"
                 fix = "Check whether a file was copied"
                 problems.append(warning("copied-rater", message, fix, file=stem))
-    return problems
+    return problems, first
 
 
 def _digest_of_all(protocol: Protocol, masks: Mapping[str, LabelMap]) -> str:
