@@ -226,9 +226,11 @@ def test_only_what_changed_is_computed_again(bench):
 def test_events_tell_a_run_from_start_to_end(bench):
     shutil.rmtree(bench / "predictions" / "Beta" / "00_typical")
     _, events = computed(bench)
-    assert [e["event"] for e in events] == ["start", "case", "case", "problem", "end"]
+    assert [e["event"] for e in events] == [
+        *("start", "case", "case", "warning", "warning", "problem", "end")
+    ]
     assert events[0]["cases"] == CASES
-    assert "case 00_typical, method Beta: no prediction" in events[3]["message"]
+    assert "case 00_typical, method Beta: no prediction" in events[5]["message"]
     end = {"exit_code": 2, "scored": 5, "missing": 1, "failed": 0, "kept": 0}
     assert events[-1].items() >= end.items()
     done = evaluate(bench, "--log-json", "--methods", "Delta")

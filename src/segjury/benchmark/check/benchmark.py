@@ -248,7 +248,7 @@ def check_case(task: CheckTask) -> CheckedCase:
             follow_links=task.follow_links,
         )
         found = [*shared.get(method, ()), *predictions[method].problems]
-        if rater := reference.raters.get(predictions[method].mask):
+        if rater := reference.raters.get(predictions[method].marks):
             message = f"the mask marks the same voxels as {rater}"
             found.append(warning("copied-reference", message, "Check whether it is a copy"))
         problems += placed(found, case=task.case, method=method)

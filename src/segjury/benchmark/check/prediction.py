@@ -33,7 +33,7 @@ class CheckedPrediction:
 
     problems: list[Problem]
     digest: str = ""  # of mask and maps; empty where the mask marks nothing, or one failed
-    mask: str = ""  # digest of the mask alone; empty where it marks nothing
+    marks: str = ""  # digest of the scored labels in the mask; empty where it marks nothing
     meets: bool | None = None  # whether it shares a voxel with any rater; None if unknown
 
 
@@ -69,9 +69,9 @@ def check_prediction(
         meets = bool(inside.any())
         problems += _mirrored(patterns, voxels, numbers, mask.grid.shape, float(inside.mean()))
     complete = voxels.size and not any(problem.severity == "error" for problem in problems)
-    of_mask = mask_digest(mask.voxels, mask.labels) if voxels.size else ""
-    whole = ";".join([of_mask, *digests]) if complete else ""
-    return CheckedPrediction(problems, whole, of_mask, meets)
+    whole = ";".join([mask_digest(mask.voxels, mask.labels), *digests]) if complete else ""
+    of_marks = mask_digest(voxels, numbers) if voxels.size else ""
+    return CheckedPrediction(problems, whole, of_marks, meets)
 
 
 def _found(

@@ -48,7 +48,7 @@ class CheckedReference:
     facts: ReferenceFacts
     grid: Grid | None = None
     patterns: RaterPatterns | None = None  # None unless every rater can be read
-    raters: Mapping[str, str] = field(default_factory=dict)  # by the digest of the mask
+    raters: Mapping[str, str] = field(default_factory=dict)  # by the digest of their marks
 
 
 def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
@@ -67,8 +67,7 @@ def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
             grid = grid or mask.grid
     problems += _extra_raters(protocol, folder)
     problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, spec.labels)]
-    copied, raters = _copied_raters(masks)
-    problems += copied
+    problems += _copied_raters(masks)
     patterns = _packed(protocol, masks)
     has_consensus = bool(spec.consensus and images.candidates(folder, spec.consensus))
     if spec.consensus and has_consensus:
@@ -89,7 +88,7 @@ def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
         has_image=has_image,
         has_consensus=has_consensus,
     )
-    return CheckedReference(problems, facts, grid, patterns, raters)
+    return CheckedReference(problems, facts, grid, patterns, _by_marks(spec.labels, masks))
 
 
 def _without_files(folder: Path, first: str) -> Problem:
@@ -131,8 +130,7 @@ def _extra_raters(protocol: Protocol, folder: Path) -> list[Problem]:
     return [warning("extra-rater", f"{name} is not read, {expected}", file=name) for name in extra]
 
 
-def _copied_raters(masks: Mapping[str, LabelMap]) -> tuple[list[Problem], dict[str, str]]:
-    """Raters with the mask of another, and the first with each mask."""
+def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
     first: dict[str, str] = {}
     problems = []
     for stem, mask in masks.items():
@@ -142,7 +140,17 @@ def _copied_raters(masks: Mapping[str, LabelMap]) -> tuple[list[Problem], dict[s
                 message = f"{stem} marks the same voxels as {same}"
                 fix = "Check whether a file was copied"
                 problems.append(warning("copied-rater", message, fix, file=stem))
-    return problems, first
+    return problems
+
+
+def _by_marks(labels: Mapping[str, int], masks: Mapping[str, LabelMap]) -> dict[str, str]:
+    """The first rater with each set of marks of the scored labels, by its digest."""
+    first: dict[str, str] = {}
+    for stem, mask in masks.items():
+        marks = numbered(mask, labels)
+        if marks.voxels.size:
+            first.setdefault(mask_digest(marks.voxels, marks.labels), stem)
+    return first
 
 
 def _digest_of_all(protocol: Protocol, masks: Mapping[str, LabelMap]) -> str:
