@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from segjury.benchmark.copies import Copy
 from segjury.protocols import load_protocol
 from segjury.runtime import Exceeded, Limits, OverLimit, WorkerDied
 from segjury.scoring.cases import score_cases
@@ -30,6 +31,12 @@ def result(method):
     return Result(method, "P1", (replace(ROW, status="ok"),))
 
 
+def copies(methods):
+    """All methods are copies of the first that is known."""
+    first, *others = methods
+    return tuple(Copy("P1", other, "x.nii", first, "x.nii", shared=False) for other in others)
+
+
 @dataclass
 class Engine:
     """An engine on which method B goes wrong: beside others, or always."""
@@ -48,20 +55,21 @@ class Engine:
             if "B" in task.methods and (self.always or not task.alone):
                 yield task, self.ended(task)
             else:
-                yield task, CaseScores(tuple(map(result, task.methods)), 0, 1.0)
+                found = tuple(map(result, task.methods))
+                yield task, CaseScores(found, 0, 1.0, copies(task.methods))
 
     def ended(self, task):
         if self.wrong == "died":
             return WorkerDied()
         before = task.methods[: task.methods.index("B")]
         instead = Result("B", "P1", (ROW,), fault="method") if task.alone else None
-        scores = CaseScores(tuple(map(result, before)), 0, 1.0)
+        scores = CaseScores(tuple(map(result, before)), 0, 1.0, copies(task.methods))
         return OverLimit(EXCEEDED, CutShort(scores, "B", instead, ""))
 
 
 def scored(engine):
     told = []
-    results, _ = score_cases(engine, [TASK], told.append)
+    results, *_ = score_cases(engine, [TASK], told.append)
     assert [(each.case, each.done, each.of) for each in told] == [("P1", 1, 1)]
     assert [each.method for each in results] == ["A", "B", "C"]
     return results
@@ -85,3 +93,8 @@ def test_a_case_whose_process_died_is_tried_again_method_by_method(always, fault
     engine = Engine("died", always=always)
     assert scored(engine)[1].fault == fault
     assert engine.given[1:] == [(("A",), True), (("B",), True), (("C",), True)]
+
+
+def test_copies_are_those_that_the_task_with_all_methods_found():
+    *_, found = score_cases(Engine("over", always=False), [TASK], lambda _done: None)
+    assert found == list(copies("ABC"))

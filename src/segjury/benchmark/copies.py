@@ -50,7 +50,7 @@ class _File:
 
 
 @dataclass(frozen=True)
-class CaseFiles:
+class InputFiles:
     """The files that a case and the methods' predictions of it are read from."""
 
     case: str
@@ -66,7 +66,7 @@ class CaseFiles:
         case: str,
         *,
         follow_links: bool = False,
-    ) -> CaseFiles:
+    ) -> InputFiles:
         """Those that there are, but for links that are not followed."""
         given = reference_inputs(protocol, reference / case) if reference else []
         files = [_look_at(REFERENCE, path) for path in given]

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from segjury.errors import InputError
+from segjury.errors import InputError, escaped
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -116,7 +116,7 @@ def _shown(value: object) -> str:
 def _printable(key: object) -> str:
     """A key as it is, unless its signs would break a line or a terminal."""
     text = str(key)
-    return text if text.isprintable() and len(text) <= LONGEST_INPUT else _shown(text)
+    return text if escaped(text) == text and len(text) <= LONGEST_INPUT else _shown(text)
 
 
 def _line_of(keys: list[int | str], text: str) -> int | None:

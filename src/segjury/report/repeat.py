@@ -12,7 +12,7 @@ from pathlib import Path
 from segjury.analysis.analysis import Settings
 from segjury.analysis.ranking import Rules
 from segjury.analysis.study import Study
-from segjury.errors import InputError
+from segjury.errors import InputError, escaped
 from segjury.metrics import READINGS
 from segjury.protocols import builtin_names, load_protocol
 from segjury.results import Run
@@ -155,14 +155,14 @@ def _line(
 
 def shell_word(text: str) -> str:
     """A word that bash and zsh take as it is; what cannot be seen is written out."""
-    if text.isprintable():
+    if escaped(text) == text:
         return shlex.quote(text)
     special = {"\\": r"\\", "'": r"\'"}
     return f"$'{''.join(special.get(char) or _written_out(char) for char in text)}'"
 
 
 def _written_out(char: str) -> str:
-    if char.isprintable():
+    if escaped(char) == char:
         return char
     return f"\\x{ord(char):02x}" if ord(char) < 0x80 else f"\\U{ord(char):08x}"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from segjury import runtime
 from segjury.benchmark.case import PredictedCase, ReferenceCase
-from segjury.benchmark.copies import CaseFiles, Copy
+from segjury.benchmark.copies import Copy, InputFiles
 from segjury.benchmark.folders import (
     content,
     digest,
@@ -283,19 +283,19 @@ def _inputs(task: CaseTask, method: str) -> list[Path]:
 
 def _copies(task: CaseTask, read: Callable[[Path], bytes]) -> tuple[Copy, ...]:
     """The methods that are the reference's or another's, whose files are not read if not asked."""
-    shared = _case_files(task, task.everyone or task.methods).shared()
+    shared = _input_files(task, task.everyone or task.methods).shared()
     of_methods = [shared[method] for method in task.methods if method in shared]
-    return (*of_methods, *_case_files(task, task.methods).copied(read))
+    return (*of_methods, *_input_files(task, task.methods).copied(read))
 
 
 def _refused(task: CaseTask) -> dict[str, Copy]:
     """The methods that share a file, where the policy refuses that."""
     refuse = task.protocol.policy.same_file == "refuse"
-    return _case_files(task, task.everyone or task.methods).shared() if refuse else {}
+    return _input_files(task, task.everyone or task.methods).shared() if refuse else {}
 
 
-def _case_files(task: CaseTask, methods: Sequence[str]) -> CaseFiles:
-    return CaseFiles.of(
+def _input_files(task: CaseTask, methods: Sequence[str]) -> InputFiles:
+    return InputFiles.of(
         task.protocol,
         task.reference,
         task.predictions,

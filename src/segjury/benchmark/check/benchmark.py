@@ -23,7 +23,7 @@ from segjury.benchmark.check.folders import (
 from segjury.benchmark.check.prediction import CheckedPrediction, check_prediction
 from segjury.benchmark.check.problem import Problem, Severity, failed, placed, warning
 from segjury.benchmark.check.reference import CheckedReference, ReferenceFacts, check_reference
-from segjury.benchmark.copies import CaseFiles
+from segjury.benchmark.copies import InputFiles
 from segjury.benchmark.folders import (
     chosen_methods,
     escapes,
@@ -259,7 +259,7 @@ def _shared_files(task: CheckTask) -> dict[str, list[Problem]]:
     """The methods whose files are the reference's or another's, as the policy has them."""
     if task.predictions is None:
         return {}
-    files = CaseFiles.of(
+    files = InputFiles.of(
         task.protocol,
         task.reference,
         task.predictions,
