@@ -372,6 +372,14 @@ def ensemble_words(place):
     return ["ensemble", run_record(place)]
 
 
+def compare_words(place):
+    folder = place / f"v{EVIL}"
+    shutil.copytree(place / "bench" / "predictions" / "A", folder)
+    other = place / "bench" / "predictions" / "B"
+    words = ("--protocol", protocol_file(place), "--reference", place / "bench" / "reference")
+    return ["compare", folder, other, *words, "--out", place / "new"]
+
+
 def no_such_file(place):
     return ["rank", place / EVIL]
 
@@ -398,6 +406,7 @@ COMMANDS = {
     consensus_words: 0,
     vessels_words: 0,
     ensemble_words: 2,
+    compare_words: 2,
     no_such_file: 2,
 }
 

@@ -37,7 +37,7 @@ def compare(
     """
     from segjury.benchmark.folders import case_names
     from segjury.cli.output.print_tables import print_versions
-    from segjury.cli.output.terminal import progress_bar, warn
+    from segjury.cli.output.terminal import answer, progress_bar, warn
     from segjury.metrics import Reading
     from segjury.platforms.compare import compare as compare_folders
 
@@ -61,7 +61,6 @@ def compare(
     for problem in compared.problems:
         warn(problem)
     print_versions(compared.versions, cases)
-    for file in compared.files:
-        print(file)
+    answer(*compared.files)
     if compared.problems:
         raise typer.Exit(BAD_INPUT)

@@ -122,7 +122,7 @@ def check(
         raise InputError("`images` takes the place of a reference", "Give `predictions` alone")
     problems: list[Problem] = []
     if predictions:
-        known = folder_names(reference, "case") if reference else None
+        known = _good_names(folder_names(reference, "case"), "case", []) if reference else None
         predictions, methods = submitted(protocol, predictions, methods, cases=known)
     chosen = _chosen_methods(predictions, methods, problems)
     below = {

@@ -172,7 +172,7 @@ def print_versions(versions: Versions, cases: int) -> None:
     changed = versions.most_changed(cases)
     if not changed:
         return
-    say("\ncases that changed most")
+    say("", "cases that changed most")
     rows = versions.by_case[versions.by_case["better"] != "equal"]
     shown = plain_table("case", "score", "A", "B", "better")
     for case in changed:
