@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
 from PIL import Image
 
 from segjury.benchmark.phantoms import benchmark_writer
@@ -195,6 +197,68 @@ def test_one_label_of_several() -> None:
     assert images.predictions["A"].sum() == 10 * 10 * 3
     assert images.probabilities["A"].keys() == {"kidney"}
     assert (images.voxels_outside("A"), images.voxels_outside("B")) == (4, 0)
+
+
+# ---- words and legends ---------------------------------------------------------------------
+
+LONG = "sixty characters of a name that somebody thought was needed!"
+
+
+def words_outside(figure: Figure) -> list[str]:
+    """The words and legends that are cut off at an edge of a figure."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    cut = []
+    for artist in figure.findobj(lambda each: isinstance(each, (Text, Legend))):
+        words = artist.get_text() if isinstance(artist, Text) else "legend"
+        extent = artist.get_window_extent(canvas.get_renderer())
+        inside = min(extent.x0, extent.y0) > -1 and (
+            extent.x1 < figure.bbox.width + 1 and extent.y1 < figure.bbox.height + 1
+        )
+        if words.strip() and not inside:
+            cut.append(words)
+    return cut
+
+
+def of_many(count: int, start: str, make: Any = make_images, **changes: Any) -> CaseImages:
+    """A case of so many methods, whose names begin in one way as those of the raters do."""
+    images = make(**changes)
+    names = [f"{start} {n}"[-60:] for n in range(count)]
+    masks, maps = list(images.predictions.values()), list(images.probabilities.values())
+    return replace(
+        images,
+        predictions={name: masks[n % len(masks)] for n, name in enumerate(names)},
+        probabilities={name: maps[n % len(maps)] for n, name in enumerate(names)},
+        raters={f"{start} {name}": mask for name, mask in images.raters.items()},
+    )
+
+
+@pytest.mark.parametrize("start", ["Net", LONG])
+@pytest.mark.parametrize("methods", [0, 1, 2, 12])
+@pytest.mark.parametrize("name", ["slices", "agreement", "probability-maps", "mip", "contact"])
+def test_no_words_are_cut_off(name: str, methods: int, start: str) -> None:
+    touched = {f"{start} {n}": TUBES["PORTA"] for n in "abc"}
+    far = {f"{start} {n}": block((0, 2), (0, 2), (0, 8)) for n in "defgh"}
+    images = of_many(methods, start, structures=touched | far, case=start)
+    assert words_outside(PICTURES[name].draw(images)) == []
+
+
+@pytest.mark.parametrize("name", ["slices", "agreement", "probability-maps", "mip"])
+def test_long_names_of_labels_are_not_cut_off(name: str) -> None:
+    first, second = f"{LONG} a", f"{LONG} b"
+    maps = {"A": {first: CORE * 0.6, second: CORE * 0.3}}
+    images = two_labels(labels=(first, second), probabilities=maps)
+    assert words_outside(PICTURES[name].draw(images)) == []
+
+
+@pytest.mark.parametrize("name", ["slices", "agreement"])
+def test_legends_lie_beside_each_other_and_below_the_tiles(name: str) -> None:
+    figure = PICTURES[name].draw(of_many(6, LONG))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    left, right = (each.get_window_extent(canvas.get_renderer()) for each in figure.legends)
+    assert left.x1 < right.x0
+    assert max(left.y1, right.y1) < min(axes.bbox.y0 for axes in figure.axes)
 
 
 # ---- slices --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,8 @@ from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.illustration import Picture, brief
 from segjury.report.figures.pictures.shared.background import ground, show
 from segjury.report.figures.pictures.shared.images import CaseImages, Labels
-from segjury.report.figures.pictures.shared.layout import Mosaic, draw_legend, legend_height
+from segjury.report.figures.pictures.shared.layout import Mosaic
+from segjury.report.figures.pictures.shared.legend import PictureLegend
 from segjury.report.figures.pictures.shared.outcomes import (
     LOOKS,
     Classes,
@@ -57,10 +59,14 @@ def agreement(images: CaseImages) -> Figure:
     view = choose_slice(images)
     width, height = view.size_mm
     outcomes = _OF_METHODS if len(images.labels) > 1 else _OF_METHODS[:-1]
-    below_in = legend_height(len(outcomes), _LEGEND_COLUMNS)
-    mosaic = Mosaic.of(list(images.predictions), aspect=height / width, below_in=below_in)
+    mosaic = Mosaic.of(list(images.predictions), aspect=height / width)
     cm3 = agreement_data(images).groupby(["name", "outcome"])["cm3"].sum()
     with styled():
+        raters = _legend(_OF_RATERS, mosaic.large_in)
+        methods = _legend(
+            outcomes if images.predictions else (), mosaic.width_in - mosaic.beside_in
+        )
+        mosaic = replace(mosaic, below_in=max(raters.below_in, methods.below_in))
         figure = mosaic.figure(*slice_title(images, view))
         _rater_tile(mosaic.large(figure), images, view, mosaic.large_in, cm3)
         for index, method in enumerate(images.predictions):
@@ -70,11 +76,14 @@ def agreement(images: CaseImages) -> Figure:
             name_tile(axes, images, method)
             missed, added = cm3[method, "missed"], cm3[method, "added"]
             number_tile(axes, f"missed {missed:.1f}, added {added:.1f} cm³")
-        draw_legend(figure, handles(_OF_RATERS), left_in=0, columns=2)
-        if images.predictions:
-            right = handles(outcomes)
-            draw_legend(figure, right, left_in=mosaic.large_in, columns=_LEGEND_COLUMNS)
+        raters.draw(figure, left_in=0)
+        if methods.entries:
+            methods.draw(figure, left_in=mosaic.beside_in)
         return figure
+
+
+def _legend(outcomes: Sequence[Outcome], width_in: float) -> PictureLegend:
+    return PictureLegend.fitted(handles(outcomes), width_in=width_in, columns=_LEGEND_COLUMNS)
 
 
 def slice_regions(images: CaseImages, view: Slice) -> tuple[Labels, Classes]:

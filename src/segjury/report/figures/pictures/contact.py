@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 
 import matplotlib as mpl
@@ -30,6 +32,7 @@ from segjury.wording import plain, wrapped
 _NAME_WIDTH = 22
 _BELOW_IN = 0.62
 _LINE_IN = 0.15
+_REMARK_WIDTH = 140  # characters
 MOST_TOLD = 8  # methods
 _QUARTER = 90
 
@@ -43,9 +46,9 @@ def contact(images: CaseImages) -> Figure:
     """
     vessels = [_centred(each) for each in contacts(images)]
     rows = [RATERS, *images.predictions]
-    untouched = _untouched(images)
+    remark = _remark(_untouched(images))
     layout = StripLayout(len(vessels), len(rows))
-    height_in = layout.bottom_in + _BELOW_IN + (_LINE_IN if untouched else 0.0)
+    height_in = layout.bottom_in + _BELOW_IN + _LINE_IN * len(remark)
     with styled():
         figure = Figure(figsize=(PAGE_WIDTH_IN, height_in))
         title_picture(figure, f"Case {images.case}", "contact of lesion and vessels")
@@ -59,10 +62,15 @@ def contact(images: CaseImages) -> Figure:
                 if row == len(rows) - 1:
                     say_millimetres(axes, vessel)
         _draw_scale(figure, layout)
-        if untouched:
-            text = f"No contact: {joined(untouched)}."
+        if remark:
+            text = "\n".join(remark)
             figure.text(0, 0.03 / height_in, text, fontsize=6, color=MUTED, parse_math=False)
         return figure
+
+
+def _remark(untouched: Sequence[str]) -> list[str]:
+    """The lines that name the vessels without contact."""
+    return textwrap.wrap(f"No contact: {joined(untouched)}.", _REMARK_WIDTH) if untouched else []
 
 
 def _untouched(images: CaseImages) -> list[str]:

@@ -25,6 +25,7 @@ _ANGLE_IN = 0.5  # for the angles behind a strip
 _GAP_IN = 0.08
 _WIDEST_IN = 2.6
 _FEW_ROWS = 9
+_BOLD_IN = 0.068  # a character of the vessel's name
 _ROOM = 1.15  # size of a tile by that of the vessel in it
 
 
@@ -159,7 +160,7 @@ def draw_views(
     figure.text(
         (NAMES_IN + column * layout.column_in) / PAGE_WIDTH_IN,
         1 - TITLE_IN / figure.get_size_inches()[1],
-        wrapped(vessel.vessel, width=30, lines=1),
+        wrapped(vessel.vessel, width=min(30, int(layout.column_in / _BOLD_IN)), lines=1),
         va="top",
         fontsize=7,
         fontweight="bold",

@@ -28,13 +28,8 @@ from segjury.report.figures.pictures.mip_scene import Scene
 from segjury.report.figures.pictures.shared.background import show
 from segjury.report.figures.pictures.shared.callouts import Callout, anchor, write_callouts
 from segjury.report.figures.pictures.shared.images import CaseImages
-from segjury.report.figures.pictures.shared.layout import (
-    GAP_IN,
-    Spot,
-    draw_legend,
-    legend_height,
-    title_picture,
-)
+from segjury.report.figures.pictures.shared.layout import GAP_IN, Spot, title_picture
+from segjury.report.figures.pictures.shared.legend import PictureLegend
 from segjury.report.figures.pictures.shared.outcomes import (
     LOOKS,
     OF_A_REFERENCE,
@@ -53,6 +48,8 @@ from segjury.report.figures.pictures.shared.tiles import (
 from segjury.wording import plain
 
 _FRAME = "#fff04d"
+_LABEL_WIDTH = 20  # characters of a label beside the main view
+_HEAD_CHARACTER_IN = 0.056
 
 
 def mip(images: CaseImages) -> Figure:
@@ -68,8 +65,11 @@ def mip(images: CaseImages) -> Figure:
     pairs = pair_spots(scene, lambda method, tile_in: _numbers(scene, method, tile_in), top_in)
     bottom_in = max((spot.top_in + spot.height_in for spot, _ in pairs), default=top_in)
     outcomes = OF_A_REFERENCE if scene.several_labels else OF_A_REFERENCE[:-1]
-    below_in = legend_height(len(outcomes), len(outcomes)) + NUMBERS_IN + LINE_IN
     with styled():
+        legend = PictureLegend.fitted(
+            handles(outcomes, patterns=False), width_in=PAGE_WIDTH_IN, columns=len(outcomes)
+        )
+        below_in = legend.below_in + NUMBERS_IN + LINE_IN
         figure = Figure(figsize=(PAGE_WIDTH_IN, bottom_in + below_in))
         width, height = scene.window_mm[2:]
         note = f"projections; the frame, {width:.0f} by {height:.0f} mm, is enlarged"
@@ -77,7 +77,7 @@ def mip(images: CaseImages) -> Figure:
         _draw_views(figure, scene, views)
         for method, (overview, zoom) in zip(scene.images.predictions, pairs, strict=True):
             _draw_pair(figure, scene, method, overview, zoom)
-        draw_legend(figure, handles(outcomes, patterns=False), left_in=0, columns=len(outcomes))
+        legend.draw(figure, left_in=0)
         return figure
 
 
@@ -91,7 +91,9 @@ def _draw_views(figure: Figure, scene: Scene, spots: dict[str, Spot]) -> None:
         axes, size = spot.axes(figure), scene.size_mm(plane)
         show(axes, size, scene.picture(plane), f"view {plane.name}", smooth=scene.shows_image)
         say_sides(axes, plane.up, plane.right)
-        head_tile(axes, f"{plane.name.capitalize()}, {what}")
+        head = f"{plane.name.capitalize()}, {what}"
+        narrow = spot.width_in < _HEAD_CHARACTER_IN * len(head)
+        head_tile(axes, plane.name.capitalize() if narrow else head)
         if plane == scene.plane:
             scale_bar(axes, size)
             _frame(axes, scene)
@@ -127,6 +129,7 @@ def _name_labels(axes: Axes, scene: Scene, width_in: float) -> None:
         gap=0.105 * inch,
         inside=False,
         size=5.5,
+        characters=_LABEL_WIDTH,
     )
 
 

@@ -48,7 +48,7 @@ def probability_maps(images: CaseImages) -> Figure:
     mosaic = Mosaic.of(methods, aspect=height / width, below_in=_BELOW_IN)
     title, note = slice_title(images, view)
     with styled():
-        figure = mosaic.figure(title, f"{plain(images.labels[0])}, {note}")
+        figure = mosaic.figure(title, f"{brief(images.labels[0])}, {note}")
         axes = mosaic.large(figure)
         _tile(axes, images, view, RATERS)
         scale_bar(axes, view.size_mm)

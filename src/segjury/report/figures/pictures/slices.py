@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
@@ -13,7 +15,8 @@ from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.illustration import Picture, brief, joined
 from segjury.report.figures.pictures.shared.background import BACKGROUND, ground, show, tinted
 from segjury.report.figures.pictures.shared.images import CaseImages
-from segjury.report.figures.pictures.shared.layout import GAP_IN, Mosaic, draw_legend, legend_height
+from segjury.report.figures.pictures.shared.layout import Mosaic
+from segjury.report.figures.pictures.shared.legend import PictureLegend
 from segjury.report.figures.pictures.shared.slicing import Slice, choose_slice
 from segjury.report.figures.pictures.shared.tiles import (
     PREDICTION_COLOUR,
@@ -47,26 +50,19 @@ def case_panel(images: CaseImages) -> Figure:
     images = images.upright
     view = choose_slice(images)
     width, height = view.size_mm
-    entries = _rater_entries(images), _other_entries(images, view)
-    below_in = max(legend_height(len(each), _LEGEND_COLUMNS) for each in entries)
-    mosaic = Mosaic.of(list(images.predictions), aspect=height / width, below_in=below_in)
+    mosaic = Mosaic.of(list(images.predictions), aspect=height / width)
     with styled():
+        raters = _legend(_rater_entries(images), mosaic.large_in)
+        others = _legend(_other_entries(images, view), mosaic.width_in - mosaic.beside_in)
+        mosaic = replace(mosaic, below_in=max(raters.below_in, others.below_in))
         figure = mosaic.figure(*slice_title(images, view))
         _rater_tile(mosaic.large(figure), images, view)
         for index, method in enumerate(images.predictions):
             _method_tile(mosaic.method(figure, index), images, view, method)
-        draw_legend(
-            figure, entries[0], left_in=0, columns=_LEGEND_COLUMNS, ground=BACKGROUND, ink="white"
-        )
-        if images.predictions:
-            draw_legend(
-                figure,
-                entries[1],
-                left_in=mosaic.large_in + GAP_IN,
-                columns=_LEGEND_COLUMNS,
-                ground=BACKGROUND,
-                ink="white",
-            )
+        if raters.entries:
+            raters.draw(figure, left_in=0)
+        if others.entries:
+            others.draw(figure, left_in=mosaic.beside_in)
         return figure
 
 
@@ -123,6 +119,8 @@ def _rater_entries(images: CaseImages) -> list[Artist]:
 
 
 def _other_entries(images: CaseImages, view: Slice) -> list[Artist]:
+    if not images.predictions:
+        return []
     vessels = [
         _line(name, vessel_colour(name, index))
         for index, (name, mask) in enumerate(images.structures.items())
@@ -132,6 +130,12 @@ def _other_entries(images: CaseImages, view: Slice) -> list[Artist]:
     drawn = [] if several else [_line("prediction", PREDICTION_COLOUR)]
     truth = "consensus of the raters" if images.several_raters else "reference"
     return [*drawn, _line(truth, "white", _DASH), *vessels]
+
+
+def _legend(entries: list[Artist], width_in: float) -> PictureLegend:
+    return PictureLegend.fitted(
+        entries, width_in=width_in, columns=_LEGEND_COLUMNS, ground=BACKGROUND, ink="white"
+    )
 
 
 def _line(name: str, colour: str, dash: tuple[float, ...] = ()) -> Artist:

@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 
 from segjury.arrays import Bools
 from segjury.report.figures.drawing.style import INK, MUTED
-from segjury.wording import plain
+from segjury.wording import wrapped
 
 RIM = withStroke(linewidth=1.6, foreground="black")  # of light letters on an image
 
@@ -61,11 +61,13 @@ def write_callouts(
     gap: float,
     inside: bool,
     size: float = 6.0,
+    characters: int = 30,
 ) -> None:
     """Write each name at the nearer of two sides, no two over each other.
 
     `left` and `right` are where names begin and end; `inside` the picture they grow towards its
     middle and have a dark rim, outside they grow away from it. `gap` is the height of a line.
+    A name longer than so many `characters` loses its middle.
     """
     bottom, top = sorted(axes.get_ylim())
     middle = sum(axes.get_xlim()) / 2
@@ -74,7 +76,7 @@ def write_callouts(
         rows = spread([c.y for c in side], gap, bottom + gap, top - gap)
         for callout, y in zip(side, rows, strict=True):
             axes.annotate(
-                plain(callout.name),
+                wrapped(callout.name, width=characters, lines=1),
                 (callout.x, callout.y),
                 (x, y),
                 ha="left" if far != inside else "right",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
@@ -18,10 +17,10 @@ TITLE_IN = 0.22
 NAME_WIDTH = 23  # characters of a name on a line
 _NAME_IN = 0.17  # room above a tile for a name of one line, and for each line more
 _LINE_IN = 0.11
-_LEGEND_ROW_IN = 0.145
-_LEGEND_PAD_IN = 0.12
 _TITLE_WIDTH = 40  # characters
 _TITLE_CHARACTER_IN = 0.074
+_NOTE_CHARACTER_IN = 0.058
+_LEAST_TITLE = 12  # characters
 _ASPECTS = (0.55, 1.7)  # height by width of a tile; beyond, room is left beside the picture
 
 
@@ -62,7 +61,7 @@ class Mosaic:
     below_in: float
 
     @classmethod
-    def of(cls, methods: Sequence[str], *, aspect: float, below_in: float) -> Mosaic:
+    def of(cls, methods: Sequence[str], *, aspect: float, below_in: float = 0.0) -> Mosaic:
         """The places for these methods; `aspect` is height by width, `below_in` for the legend."""
         count = len(methods)
         beside = 2 if count == 1 else min(3, -(-count // 2))
@@ -125,6 +124,11 @@ class Mosaic:
         """Width of a method's tile."""
         return self.large_in if self.methods == 1 else self.tile_in
 
+    @property
+    def beside_in(self) -> float:
+        """Where the methods' tiles begin, right of the large one."""
+        return self.large_in + GAP_IN
+
     def _axes(self, figure: Figure, row: int, column: int, *, span: int) -> Axes:
         return Spot(
             left_in=column * (self.tile_in + GAP_IN),
@@ -141,18 +145,21 @@ def name_height(names: Sequence[str], width: int = NAME_WIDTH) -> float:
 
 
 def title_picture(figure: Figure, title: str, note: str) -> None:
-    """Write the title of a picture, and behind it what is shown."""
-    name = wrapped(title, width=_TITLE_WIDTH, lines=1)
-    _, height_in = figure.get_size_inches()
+    """Write the title of a picture, and behind it what is shown; both lose what has no room."""
+    width_in, height_in = figure.get_size_inches()
+    beside_note_in = width_in - _NOTE_CHARACTER_IN * len(plain(note))
+    characters = min(_TITLE_WIDTH, max(_LEAST_TITLE, int(beside_note_in / _TITLE_CHARACTER_IN)))
+    name = wrapped(title, width=characters, lines=1)
+    title_in = _TITLE_CHARACTER_IN * len(name) + 0.06
     top = 1.0 - 0.02 / height_in
     figure.text(
         0.0, top, name, va="top", fontsize=8, fontweight="bold", parse_math=False, label="title"
     )
-    behind = offset_copy(figure.transFigure, fig=figure, x=_TITLE_CHARACTER_IN * len(name) + 0.06)
+    behind = offset_copy(figure.transFigure, fig=figure, x=title_in)
     figure.text(
         0.0,
         top - 0.012 / height_in,  # on the line of the larger type
-        plain(note),
+        wrapped(note, width=int((width_in - title_in) / _NOTE_CHARACTER_IN), lines=1),
         va="top",
         transform=behind,
         fontsize=7,
@@ -160,38 +167,3 @@ def title_picture(figure: Figure, title: str, note: str) -> None:
         parse_math=False,
         label="note",
     )
-
-
-def legend_height(entries: int, columns: int) -> float:
-    """Height of a legend, in inches."""
-    return _LEGEND_PAD_IN + _LEGEND_ROW_IN * -(-entries // columns) if entries else 0.0
-
-
-def draw_legend(
-    figure: Figure,
-    handles: Sequence[Artist],
-    *,
-    left_in: float,
-    columns: int,
-    ground: str = "white",
-    ink: str = "black",
-) -> None:
-    """A legend at the bottom, on a ground on which its lines can be seen."""
-    if not handles:
-        return
-    legend = figure.legend(
-        handles=list(handles),
-        loc="lower left",
-        bbox_to_anchor=(left_in / figure.get_size_inches()[0], 0.0),
-        borderaxespad=0.0,
-        ncols=min(columns, len(handles)),
-        fontsize=6.5,
-        handlelength=2.4,
-        columnspacing=1.2,
-        facecolor=ground,
-        edgecolor=ground,
-        labelcolor=ink,
-        framealpha=1.0,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
