@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -347,18 +348,56 @@ def test_a_podium_sorts_the_methods_on_each_case(three: Study, metric: str) -> N
 def test_bars_of_every_place_add_up_to_the_cases(twenty: Study) -> None:
     figure = podium(twenty, "dsc")
     bars = [bar for container in figure.axes[1].containers for bar in container]
-    step = 20 + 0.12 * 20
+    starts = np.array([band.get_x() for band in figure.axes[1].patches if band.get_height() == 1])
     sums = pd.Series(
         [bar.get_height() for bar in bars],
-        index=[int((bar.get_x() + 0.9) // step) for bar in bars],
+        index=[int((bar.get_x() > starts).sum()) for bar in bars],
     )
     assert sums.groupby(level=0).sum().tolist() == [64] * 6
     labels = [text.get_text() for text in figure.axes[1].get_xticklabels()]
     assert labels == ["1", "2", "3", "4", "5", "20"]
     assert "the places 1 to 5 and the last, 20" in small_print(figure)
-    ranks = rankdata(-by_case(twenty, "dsc"), axis=1)
-    last = labelled(figure, "dots")[twenty.methods[3]].get_xdata()
-    assert np.isclose(last, 5 * step + 3).sum() == (ranks[:, 3] == 20).sum()
+
+
+def test_each_place_of_a_podium_of_many_names_those_who_have_it_most_often(twenty: Study) -> None:
+    figure = podium(twenty, "dsc")
+    ranks = pd.DataFrame(rankdata(-by_case(twenty, "dsc"), axis=1), columns=list(twenty.methods))
+    feet = labelled(figure, "foot number")
+    for place in (1, 2, 3, 4, 5, 20):
+        times = (ranks == place).sum()
+        named = {
+            label.partition(" ")[2]: text.get_text()
+            for label, text in feet.items()
+            if label.partition(" ")[0] == str(place)
+        }
+        rest = named.pop("of others", "+0")
+        assert len(named) <= 7
+        left_out = [method for method in times[times > 0].index if method not in named]
+        assert rest == f"+{len(left_out)}"
+        assert times[list(named)].min() >= times[left_out].max()
+        assert named == {m: labelled(figure, "number")[m].get_text() for m in named}
+
+
+def test_the_columns_of_a_podium_of_many_have_room_for_their_marks(twenty: Study) -> None:
+    figure = podium(twenty, "dsc")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes_px = [
+        text.get_window_extent(canvas.get_renderer())
+        for text in labelled(figure, "foot number").values()
+    ]
+    boxes_px.sort(key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes_px))
+    sizes = {line.get_markersize() for line in labelled(figure, "dots").values()}
+    assert sizes == {4.0}
+
+
+def test_a_podium_joins_neighbouring_places_only(twenty: Study) -> None:
+    line = labelled(podium(twenty, "dsc"), "lines")["cases"]
+    pieces = np.split(line.get_ydata(), np.flatnonzero(np.isnan(line.get_ydata())) + 1)
+    best = -np.sort(-by_case(twenty, "dsc").to_numpy(), axis=1)[:, :5]
+    drawn = np.array([piece[:-1] for piece in pieces if piece.size])
+    assert np.sort(drawn, axis=0) == pytest.approx(np.sort(best, axis=0))
 
 
 def tied() -> Study:

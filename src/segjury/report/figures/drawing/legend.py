@@ -14,6 +14,7 @@ from segjury.report.figures.drawing.frame import NAME_WIDTH
 from segjury.report.figures.drawing.style import method_colours, method_markers
 from segjury.wording import wrapped
 
+NUMBER_POINTS = 12  # room for a number before a mark
 _ROW_IN, _LINE_IN = 0.155, 0.1  # a name, and each line more that it takes
 
 
@@ -22,13 +23,15 @@ def key_height(methods: Sequence[str]) -> float:
     return float(_heights(methods).sum())
 
 
-def draw_key(axes: Axes, study: Study, height_in: float) -> None:
-    """Write the key from the top of axes so high."""
+def draw_key(axes: Axes, study: Study, height_in: float, *, numbered: bool = False) -> None:
+    """Write the key from the top of axes so high; numbered from 1 if told."""
     heights = _heights(study.methods)
     axes.set_axis_off()
     axes.set_ylim(height_in, 0)
     start, figure = axes.get_yaxis_transform(), axes.get_figure(root=True)
-    for y, method in zip(np.cumsum(heights) - heights / 2, study.methods, strict=True):
+    middles = np.cumsum(heights) - heights / 2
+    indent = NUMBER_POINTS if numbered else 0
+    for number, (y, method) in enumerate(zip(middles, study.methods, strict=True), 1):
         axes.plot(
             0,
             y,
@@ -36,15 +39,27 @@ def draw_key(axes: Axes, study: Study, height_in: float) -> None:
             color=method_colours(study.all_methods)[method],
             markersize=4.5,
             markeredgewidth=0,
-            transform=offset_copy(start, figure, x=6, units="points"),
+            transform=offset_copy(start, figure, x=6 + indent, units="points"),
             clip_on=False,
             label=f"mark {method}",
         )
+        if numbered:
+            axes.text(
+                0,
+                y,
+                str(number),
+                transform=offset_copy(start, figure, x=indent, units="points"),
+                ha="right",
+                va="center",
+                fontsize=6.5,
+                in_layout=False,
+                label=f"number {method}",
+            )
         axes.text(
             0,
             y,
             wrapped(method, width=NAME_WIDTH),
-            transform=offset_copy(start, figure, x=12, units="points"),
+            transform=offset_copy(start, figure, x=12 + indent, units="points"),
             va="center",
             fontsize=6.5,
             linespacing=1.0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import offset_copy
 
 from segjury.analysis.ranking.schemes import ranks_by_case
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.report.figures.drawing.box import value_label
 from segjury.report.figures.drawing.frame import finished, note, sheet, width_of_names
-from segjury.report.figures.drawing.legend import draw_key, key_height
+from segjury.report.figures.drawing.legend import NUMBER_POINTS, draw_key, key_height
 from segjury.report.figures.drawing.style import (
     COLUMN_WIDTH_IN,
     INK,
@@ -25,66 +25,38 @@ from segjury.report.figures.drawing.style import (
     styled,
 )
 from segjury.report.figures.kind import Kind, Subject, each_ranked_score
+from segjury.report.figures.scores.podium_columns import OTHERS, Columns
 from segjury.wording import plain
 
-_ALL_COLUMNS = 64  # places x methods, up to which all places are shown
-_MOST_COLUMNS = 120
-_LEADING = 5  # places shown where not all are
-_COLUMN_IN, _LEAST_IN, _MOST_IN = 0.1, 2.2, 5.4
 _DOTS_IN, _BARS_IN = 1.9, 0.7
 _FEET_IN = 0.4  # marks, places and their label
-_FRAME_IN = 0.45 + _FEET_IN
-_NUMBERED = 8  # methods up to which bars have room for their number
+_NUMBERS_IN = 0.1  # numbers under the marks
+_FRAME_IN = 0.45
+_THREE_DIGITS = 100
 _MANY_DOTS = 3000  # beyond, dots are pixels in vector files too
 _BAND = "#f2f4f6"
+_OTHERS_COLOUR = "#a9b0b8"
 _MARKS_Y = -0.13  # of the marks under the bars, in heights of their axes
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Where the columns stand: a block per place that is shown, in it one per method."""
-
-    places: tuple[int, ...]
-    methods: int
-
-    @property
-    def step(self) -> float:
-        return self.methods + max(1.0, 0.12 * self.methods)
-
-    @property
-    def width_in(self) -> float:
-        return min(_MOST_IN, max(_LEAST_IN, _COLUMN_IN * self.step * len(self.places)))
-
-    @property
-    def mark_size(self) -> float:
-        pitch = 72 * self.width_in / (self.step * len(self.places))
-        return float(np.clip(0.85 * pitch, 1.8, 4.0))
-
-    def x(self, place: int, method: int) -> float:
-        return self.places.index(place) * self.step + method
-
-    def middle(self, place: int) -> float:
-        return self.x(place, 0) + (self.methods - 1) / 2
 
 
 def podium(scores: Scores, score: str) -> Figure:
     """Each case's scores, sorted by place; within a place a column per method.
 
-    The dots of a case are joined. Below, on how many cases a method has that place. Equal scores
-    are drawn in the order of the leaderboard. Source: challengeR (Wiesenfarth et al., Scientific
-    Reports 2021), after Eugster et al. 2008.
+    The dots of a case are joined. Below, on how many cases a method has that place. Of many
+    methods, a block shows those that have its place most often, with their numbers in the key, and
+    the others in one grey column. Equal scores are drawn in the order of the leaderboard. Source:
+    challengeR (Wiesenfarth et al., Scientific Reports 2021), after Eugster et al. 2008.
     """
     study = study_of(scores)
     methods, data = study.methods, podium_data(study, score)
-    columns = _Columns(_places_shown(len(methods)), len(methods))
-    drawn = data[data["place"].isin(columns.places)]
-    starts = {place: columns.x(place, 0) for place in columns.places}
-    drawn = drawn.assign(x=drawn["place"].map(starts) + drawn["method"].map(methods.index))
+    columns = Columns.of(data, methods)
+    drawn = _placed(data, columns)
     with styled():
-        key_in = width_of_names(methods) + 0.3
+        key_in = width_of_names(methods) + (0.3 if columns.whole else 0.3 + NUMBER_POINTS / 72)
         width_in = max(COLUMN_WIDTH_IN, 0.5 + columns.width_in + key_in)
-        plots_in = max(_DOTS_IN + _BARS_IN, key_height(methods) - _FEET_IN)
-        figure = sheet(width_in, _FRAME_IN + plots_in)
+        feet_in = _FEET_IN if columns.whole else _FEET_IN + _NUMBERS_IN
+        plots_in = max(_DOTS_IN + _BARS_IN, key_height(methods) - feet_in)
+        figure = sheet(width_in, _FRAME_IN + feet_in + plots_in)
         grid = figure.add_gridspec(
             2,
             2,
@@ -98,7 +70,8 @@ def podium(scores: Scores, score: str) -> Figure:
         _draw_dots(dots, study, drawn, columns)
         dots.set_ylabel(value_label(study.column(score)), parse_math=False)
         _draw_bars(bars, study, drawn, columns)
-        draw_key(figure.add_subplot(grid[:, 1]), study, plots_in + _FEET_IN)
+        key = figure.add_subplot(grid[:, 1])
+        draw_key(key, study, plots_in + feet_in, numbered=not columns.whole)
         if remarks := _remarks(data, columns):
             note(figure, remarks)
         return finished(figure, f"Podium: {study.title(score)}")
@@ -122,30 +95,31 @@ def podium_data(study: Study, score: str) -> pd.DataFrame:
     return data.assign(times=data.groupby(["method", "place"])["case"].transform("size"))
 
 
-def _places_shown(methods: int) -> tuple[int, ...]:
-    """All places, or of many methods the first ones and the last."""
-    if methods**2 <= _ALL_COLUMNS:
-        return tuple(range(1, methods + 1))
-    leading = max(2, min(_LEADING, _MOST_COLUMNS // methods - 1))
-    return (*range(1, leading + 1), methods)
+def _placed(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    """The rows that are drawn, with their column and where it stands."""
+    drawn = data[data["place"].isin(columns.places)]
+    column = [columns.column(*each) for each in zip(drawn["place"], drawn["method"], strict=True)]
+    x = [columns.x(*each) for each in zip(drawn["place"], column, strict=True)]
+    return drawn.assign(column=column, x=x)
 
 
-def _draw_blocks(axes: Axes, columns: _Columns) -> None:
+def _draw_blocks(axes: Axes, columns: Columns) -> None:
     """A light band behind each place, and room for its columns."""
-    margin = (columns.step - columns.methods + 1) / 2
+    margin = (columns.step - columns.block + 1) / 2
     for place in columns.places:
-        start = columns.x(place, 0)
-        axes.axvspan(start - 0.7, start + columns.methods - 0.3, color=_BAND, linewidth=0, zorder=0)
+        start = columns.start(place)
+        axes.axvspan(start - 0.7, start + columns.block - 0.3, color=_BAND, linewidth=0, zorder=0)
     axes.set_xlim(-margin, columns.step * len(columns.places) - margin)
     axes.spines[["left", "bottom"]].set_visible(False)
     axes.tick_params(axis="y", length=0, labelcolor=MUTED)
     axes.grid(axis="y")
 
 
-def _draw_dots(axes: Axes, study: Study, data: pd.DataFrame, columns: _Columns) -> None:
+def _draw_dots(axes: Axes, study: Study, data: pd.DataFrame, columns: Columns) -> None:
+    neighbours = data if columns.whole else data[data["place"] < columns.methods]
     lines = [
         np.column_stack([own["x"], own["value"]])
-        for _, own in data.sort_values("x").groupby("case", sort=False)
+        for _, own in neighbours.sort_values("place").groupby("case", sort=False)
     ]
     path = np.concatenate([np.vstack([line, [np.nan, np.nan]]) for line in lines])
     pixels = len(data) > _MANY_DOTS
@@ -155,63 +129,95 @@ def _draw_dots(axes: Axes, study: Study, data: pd.DataFrame, columns: _Columns) 
         "rasterized": pixels,
     }
     axes.plot(*path.T, color=MUTED, zorder=2, label="lines cases", **look)
-    for method in study.methods:
-        own = data[data["method"] == method]
+    for column in dict.fromkeys(data["column"]):
+        own = data[data["column"] == column]
         axes.plot(
             own["x"],
             own["value"],
-            linestyle="",
-            marker=method_markers(study.all_methods)[method],
-            color=method_colours(study.all_methods)[method],
             markersize=columns.mark_size,
-            markeredgewidth=0,
             rasterized=pixels,
             zorder=3,
-            label=f"dots {method}",
+            label=f"dots {column or 'of others'}",
+            **_mark(study, column),
         )
     axes.tick_params(axis="x", length=0, labelbottom=False)
 
 
-def _draw_bars(axes: Axes, study: Study, data: pd.DataFrame, columns: _Columns) -> None:
-    counts = data.drop_duplicates(["method", "place"])
-    for m, method in enumerate(study.methods):
-        own = counts[counts["method"] == method]
-        colour = method_colours(study.all_methods)[method]
-        axes.bar(own["x"], own["times"], width=0.8, color=colour, zorder=3, label=f"bars {method}")
-        if columns.methods <= _NUMBERED:
-            for x, times in zip(own["x"], own["times"], strict=True):
-                axes.text(x, times, str(times), ha="center", va="bottom", fontsize=5)
-        axes.plot(
-            [columns.x(place, m) for place in columns.places],
-            [_MARKS_Y] * len(columns.places),
-            linestyle="",
-            marker=method_markers(study.all_methods)[method],
-            color=colour,
-            markersize=columns.mark_size,
-            markeredgewidth=0,
-            clip_on=False,
-            transform=axes.get_xaxis_transform(),
-            label=f"foot {method}",
+def _mark(study: Study, column: str) -> dict[str, Any]:
+    """How the mark of a method looks, or that of the others."""
+    looks = method_markers(study.all_methods), method_colours(study.all_methods)
+    marker, colour = ("o", _OTHERS_COLOUR) if column == OTHERS else (each[column] for each in looks)
+    return {"linestyle": "", "marker": marker, "color": colour, "markeredgewidth": 0}
+
+
+def _draw_bars(axes: Axes, study: Study, data: pd.DataFrame, columns: Columns) -> None:
+    counts = data.groupby(["column", "place", "x"], sort=False).size().reset_index(name="times")
+    small = 4 if counts["times"].max() >= _THREE_DIGITS else 5
+    for column in dict.fromkeys(counts["column"]):
+        own = counts[counts["column"] == column]
+        look, name = _mark(study, column), column or "of others"
+        axes.bar(
+            own["x"], own["times"], width=0.8, color=look["color"], zorder=3, label=f"bars {name}"
         )
-    axes.margins(y=0.25 if columns.methods <= _NUMBERED else 0.05)
+        for x, times in zip(own["x"], own["times"], strict=True):
+            axes.text(x, times, str(times), ha="center", va="bottom", fontsize=small)
+    _draw_feet(axes, study, data, columns)
+    axes.margins(y=0.25)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(3, integer=True))
     axes.set_ylabel("cases")
     axes.set_xticks([columns.middle(place) for place in columns.places], map(str, columns.places))
-    axes.tick_params(axis="x", length=0, pad=11, labelcolor=INK)
+    pad = 11 if columns.whole else 11 + 72 * _NUMBERS_IN
+    axes.tick_params(axis="x", length=0, pad=pad, labelcolor=INK)
     axes.set_xlabel("place on the case")
-    if len(columns.places) < columns.methods:
+    if not columns.whole:
         *_, before, last = columns.places
-        between = (columns.middle(before) + columns.middle(last)) / 2
-        at = (between, 0)
-        axes.annotate("…", at, xytext=(0, -9), textcoords="offset points", ha="center", va="top")
+        at = ((columns.middle(before) + columns.middle(last)) / 2, 0)
+        axes.annotate("…", at, xytext=(0, -pad), textcoords="offset points", ha="center", va="top")
 
 
-def _remarks(data: pd.DataFrame, columns: _Columns) -> str:
+def _draw_feet(axes: Axes, study: Study, data: pd.DataFrame, columns: Columns) -> None:
+    """The mark of each column under it, and of many methods its number in the key."""
+    foot = axes.get_xaxis_transform()
+    below = offset_copy(foot, axes.get_figure(root=True), y=-3.5, units="points")
+    for column in (*study.methods, OTHERS):
+        places = [place for place, own in columns.blocks.items() if column in own]
+        if not places:
+            continue
+        axes.plot(
+            [columns.x(place, column) for place in places],
+            [_MARKS_Y] * len(places),
+            markersize=columns.mark_size,
+            clip_on=False,
+            transform=foot,
+            label=f"foot {column or 'of others'}",
+            **_mark(study, column),
+        )
+        for place in [] if columns.whole else places:
+            there = data[(data["place"] == place) & (data["column"] == column)]
+            others = f"+{there['method'].nunique()}"
+            axes.text(
+                columns.x(place, column),
+                _MARKS_Y,
+                others if column == OTHERS else str(study.methods.index(column) + 1),
+                ha="center",
+                va="top",
+                fontsize=4.5,
+                transform=below,
+                label=f"foot number {place} {column or 'of others'}",
+            )
+
+
+def _remarks(data: pd.DataFrame, columns: Columns) -> str:
     *leading, last = columns.places
     said = []
-    if len(columns.places) < columns.methods:
-        said.append(f"Shown are the places 1 to {leading[-1]} and the last, {last}.")
+    if not columns.whole:
+        said.append(
+            f"Shown are the places 1 to {leading[-1]} and the last, {last}, with the methods that "
+            "have them most often; numbers as in the list."
+        )
+    if any(OTHERS in own for own in columns.blocks.values()):
+        said.append("A grey column is of several methods: +3 stands for three more.")
     if (data["rank"] != data["place"]).any():
         said.append("Equal scores are drawn in the order of the leaderboard.")
     return " ".join(said)
