@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterator
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from segjury.analysis.ranking import leaderboard
@@ -228,11 +231,28 @@ def test_pictures_can_be_saved_from_the_page_alone(
 # ---- other screens -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [320, 390, 820])
+@pytest.mark.parametrize("width", [320, 390, 820, 1280])
 def test_a_narrow_screen_does_not_overflow(chromium: Browser, path: Path, width: int) -> None:
     for opened in _open(chromium, path, width=width):
         wide = opened.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width
+
+
+@pytest.mark.parametrize("width", [390, 700, 1280])
+def test_wide_figures_stay_readable_and_can_be_seen_whole(
+    chromium: Browser, path: Path, width: int
+) -> None:
+    for opened in _open(chromium, path, width=width):
+        cards = opened.page.evaluate(
+            """[...document.querySelectorAll(".wide .drawn-figure:not([hidden]) .card")].map(
+                (card) => [card.querySelector("img").getBoundingClientRect().width,
+                card.clientWidth, card.scrollWidth, getComputedStyle(card).overflowX])"""
+        )
+        assert cards
+        for image, room, reach, overflow in cards:
+            assert image >= 44 * 16
+            assert overflow == "auto"
+            assert image <= max(room, reach)
 
 
 def test_without_script_everything_is_there(chromium: Browser, path: Path, report: Report) -> None:
@@ -258,6 +278,46 @@ def test_both_themes_have_their_ground(opened: Opened, scheme: str) -> None:
     ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     light = sum(map(int, re.findall(r"\d+", ground)[:3])) > 600
     assert light == (scheme == "light")
+
+
+def _mean_light(page: Page, selector: str) -> float:
+    """How light a part of the page is, from 0 to 255."""
+    shown = page.locator(selector).first.screenshot()
+    return float(np.asarray(Image.open(io.BytesIO(shown)).convert("L")).mean())
+
+
+@pytest.mark.parametrize("kind", ["vectors", "pixels"])
+def test_figures_do_not_glare_on_a_dark_page(opened: Opened, kind: str) -> None:
+    card = f".drawn-figure:visible .card:has(img.{kind})"
+    light = _mean_light(opened.page, card)
+    opened.page.emulate_media(color_scheme="dark")
+    dark = _mean_light(opened.page, card)
+    assert light > 230
+    assert dark < (70 if kind == "vectors" else 205)
+
+
+def test_marks_in_tables_and_figures_change_alike_in_the_dark(opened: Opened) -> None:
+    opened.page.emulate_media(color_scheme="dark")
+    look = "(element) => getComputedStyle(element).filter"
+    marks = opened.page.locator(".mark").first.evaluate(look)
+    assert marks == opened.page.locator("img.vectors").first.evaluate(look) != "none"
+
+
+def test_paper_stays_light(opened: Opened) -> None:
+    opened.page.emulate_media(color_scheme="dark", media="print")
+    looks = opened.page.evaluate(
+        "[...document.images].map((image) => getComputedStyle(image).filter)"
+    )
+    assert set(looks) == {"none"}
+
+
+def test_files_saved_from_a_dark_page_stay_light(opened: Opened) -> None:
+    opened.page.emulate_media(color_scheme="dark")
+    links = opened.page.locator("#figure-blob .drawn-figure:visible .files")
+    with opened.page.expect_download() as waiting:
+        links.get_by_role("link", name=re.compile("^PNG")).click()
+    pixels = np.asarray(Image.open(waiting.value.path()).convert("L"))
+    assert pixels[2, 2] == 255
 
 
 def test_the_keyboard_reaches_every_control(opened: Opened) -> None:

@@ -29,7 +29,7 @@ _ROW_IN = 0.42
 _FRAME_IN = 0.55
 _BAND = 0.34  # half the height of the raters' range
 _NOTE = (
-    "Band: from the lowest to the highest rater, each judged against the others; dark line: their "
+    "Band: from the lowest to the highest rater, each judged against the others; line: their "
     "mean; ticks: raters. Right is better in every row."
 )
 

@@ -49,9 +49,9 @@ LOOKS = {
     "contact_angle": Look("Contact angles of the raters, degrees apart", 0),
 }
 _HELP = {
-    "share": "The darker, the more alike.",
+    "share": "The stronger the shade, the more alike.",
     "signed": "Row minus column: positive where the row draws larger.",
-    "apart": "Mean absolute difference: the darker, the further apart.",
+    "apart": "Mean absolute difference: the stronger the shade, the further apart.",
 }
 _OTHERS = "A rater is compared with the consensus of the other raters, except a given one."
 

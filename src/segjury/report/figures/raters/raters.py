@@ -170,8 +170,8 @@ def _sentences(data: pd.DataFrame) -> Iterator[str]:
 RATER_MATRIX = Kind(
     name="raters",
     title="Agreement of the raters",
-    help="Dice of two raters' masks, mean over the cases and its SD; the darker, the more alike. "
-    "The last column is a rater's mean with all other raters.",
+    help="Dice of two raters' masks, mean over the cases and its SD; the stronger the shade, the "
+    "more alike. The last column is a rater's mean with all other raters.",
     section="raters",
     draw=raters,
     data=raters_data,

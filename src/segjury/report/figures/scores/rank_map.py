@@ -107,7 +107,7 @@ RANK_MAP = Kind(
     name="rank-map",
     title="Places on the cases",
     help="The number in a cell says on how many cases the method has that place; equal scores "
-    "share the best of their places. A dark diagonal is a clear order.",
+    "share the best of their places. A strong diagonal is a clear order.",
     section="spread",
     draw=rank_map,
     data=rank_map_data,

@@ -152,7 +152,7 @@ P_VALUES = Kind(
     name="pvalues",
     title="P-values of pairs",
     help="Two tests of every two methods, adjusted by Holm: Wilcoxon above the diagonal, Conover "
-    "below. The smaller p, the darker; the shade steps at the limit of significance.",
+    "below. The smaller p, the stronger the shade, which steps at the limit of significance.",
     section="tests",
     draw=p_values,
     data=p_values_data,
