@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 
 from segjury.analysis.columns import decimals
-from segjury.wording import (
-    did_you_mean,
-    listed,
-    number,
-    p_text,
-    p_value,
-    plural,
-    rank,
-    same_name,
-    wrapped,
-)
+from segjury.errors import did_you_mean, same_name
+from segjury.wording import listed, number, p_text, p_value, plural, rank, wrapped
 from tests.score_tables import ODD_NAMES
 
 

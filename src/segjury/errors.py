@@ -1,9 +1,11 @@
-"""The exceptions that bad input raises, and how text from outside is shown."""
+"""The exceptions that bad input raises, how text from outside is shown, what a name may mean."""
 
 from __future__ import annotations
 
 import errno
+import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Self
 
 # what the system says of a file as it is; whatever else it says may be gone the next time
@@ -24,6 +26,8 @@ DEFAULT_IGNORABLE = tuple(
     )
 )
 _BLANK = "\N{BRAILLE PATTERN BLANK}"  # draws nothing either, though it counts as a symbol
+_COMPARED, _MOST_COMPARED = 80, 1000  # letters and names, as comparing takes time
+_MOST_LISTED = 40
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction and width, no UTF-8, line ends
 
 
@@ -94,3 +98,34 @@ def unreadable(error: OSError) -> InputError:
     if error.errno is None or error.errno in LASTING:
         return InputError(what, "Write or copy it again")
     return PassingError(what, "Run the same command again")
+
+
+# ---- names that are not known ---------------------------------------------------------------
+
+
+def same_name(given: str, known: Iterable[str]) -> str | None:
+    """The known name that is meant: itself, else the only one but for capitals and joins.
+
+    `MR-ECE`, `mr ece` and `mr_ece` are one name.
+    """
+    names = list(known)
+    if given in names:
+        return given
+    alike = [name for name in names if _folded(name) == _folded(given)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def did_you_mean(given: str, known: Iterable[str], start: str = "Use one of") -> str:
+    """What to do about a name that is not known: `Did you mean 'dsc'? Use one of dsc, nsd`."""
+    from difflib import get_close_matches
+
+    names = list(dict.fromkeys(known))
+    folded = {_folded(name)[:_COMPARED]: name for name in reversed(names[:_MOST_COMPARED])}
+    near = get_close_matches(_folded(given)[:_COMPARED], folded, n=1)
+    question = f"Did you mean '{folded[near[0]]}'? " if near else ""
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return f"{question}{start} {', '.join(names[:_MOST_LISTED])}{more}"
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold())

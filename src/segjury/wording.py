@@ -7,7 +7,6 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 from segjury.errors import escaped, is_hidden
 
@@ -15,8 +14,6 @@ NONE = "–"  # noqa: RUF001  (a dash stands for no number)
 _UNITS = {"cm3": "cm³", "mm3": "mm³", "degree": "degrees", "deg": "degrees"}
 _LONGEST = 1e15  # from here on numbers have an exponent
 _ALONE = 4  # letters that do not make a line
-_COMPARED, _MOST_COMPARED = 80, 1000  # letters and names, as comparing takes time
-_MOST_LISTED = 40
 _LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -145,31 +142,6 @@ def wrapped(text: object, *, width: int = 34, lines: int = 2) -> str:
             break
         pieces = narrower
     return "\n".join(pieces)
-
-
-def same_name(given: str, known: Iterable[str]) -> str | None:
-    """The known name that is meant: itself, else the only one but for capitals and joins.
-
-    `MR-ECE`, `mr ece` and `mr_ece` are one name.
-    """
-    names = list(known)
-    if given in names:
-        return given
-    alike = [name for name in names if _folded(name) == _folded(given)]
-    return alike[0] if len(alike) == 1 else None
-
-
-def did_you_mean(given: str, known: Iterable[str], start: str = "Use one of") -> str:
-    """What to do about a name that is not known: `Did you mean 'dsc'? Use one of dsc, nsd`."""
-    names = list(dict.fromkeys(known))
-    folded = {_folded(name)[:_COMPARED]: name for name in reversed(names[:_MOST_COMPARED])}
-    near = get_close_matches(_folded(given)[:_COMPARED], folded, n=1)
-    question = f"Did you mean '{folded[near[0]]}'? " if near else ""
-    return f"{question}{start} {listed(names, most=_MOST_LISTED)}"
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
 
 
 # ---- tables --------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_the_bins_hold_what_the_maps_say(bench):
     bins = bins[bins["case"] == case.name].reset_index(drop=True)
     p, masks = case.arrays["probability"].astype(float), case.arrays["annotations"] == 1
     low, high = (end(np.argwhere(masks.any(axis=0)), axis=0) for end in (np.min, np.max))
-    box = tuple(slice(max(a - 20, 0), b + 20) for a, b in zip(low, high, strict=True))
+    box = tuple(slice(max(a - 20, 0), b + 21) for a, b in zip(low, high, strict=True))
     p, masks = p[box].ravel(), masks[:, *box].reshape(len(masks), -1)
     confidence = np.maximum(p, 1 - p)
     for row in bins.to_dict("records"):

@@ -11,10 +11,10 @@ import pandas as pd
 
 from segjury.analysis.ranking import Leaderboard, Panel, Rules, board, notes
 from segjury.analysis.stability import FEWEST_CASES, Stability, case_stability
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean
 from segjury.results.columns import group_columns
 from segjury.results.results import shown
-from segjury.wording import did_you_mean, plural
+from segjury.wording import plural
 
 LEVEL = 0.95
 TOO_FEW = f"{{}}: too few for resamples to show how sure the order is, which takes {FEWEST_CASES}"

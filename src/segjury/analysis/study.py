@@ -18,7 +18,7 @@ from segjury.analysis.ranking import Rules, doubtful_directions, in_cohort, read
 from segjury.analysis.ranking.asked import ranking_asked
 from segjury.analysis.sentences import summary
 from segjury.analysis.tables import ALL, tables
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean, same_name
 from segjury.results.columns import DEFAULTS, NEEDED, WHOLE
 from segjury.results.magnitudes import refuse_beyond
 from segjury.results.names import (
@@ -29,7 +29,6 @@ from segjury.results.names import (
     named_or_titled,
 )
 from segjury.results.results import Results
-from segjury.wording import did_you_mean, same_name
 
 WHOLE_RANKING = "Whole ranking"
 

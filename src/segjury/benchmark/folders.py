@@ -10,9 +10,8 @@ from pathlib import Path
 
 from segjury import images
 from segjury.benchmark.names import check_name, place_in
-from segjury.errors import InputError, MissingInputError
+from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
-from segjury.wording import did_you_mean
 
 # ---- cases and methods ---------------------------------------------------------------------
 

@@ -29,9 +29,9 @@ def show(
     import warnings
 
     from segjury.cli.output.terminal import plain_table, terminal, warn
+    from segjury.errors import did_you_mean, same_name
     from segjury.metrics import METRICS
     from segjury.metrics.third_party import installed_metrics, load_installed, load_metric
-    from segjury.wording import did_you_mean, same_name
 
     name = name and (same_name(name, METRICS) or name)
     if name in METRICS:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from segjury.cli import completion
-from segjury.errors import InputError
-from segjury.wording import did_you_mean
+from segjury.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from segjury.results import Results

@@ -5,11 +5,10 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean
 from segjury.protocols.options import METRIC_USES
 from segjury.protocols.protocol import Protocol
 from segjury.protocols.toml_file import Schema, toml_text
-from segjury.wording import did_you_mean
 
 SCHEMA = Schema(
     Protocol, METRIC_USES, "name", "metric", "See `segjury protocols NAME` for the form"

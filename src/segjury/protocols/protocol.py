@@ -15,7 +15,6 @@ from segjury.images.grid import Severity, UsualTolerance
 from segjury.metrics import READINGS, Reading
 from segjury.protocols.options import MetricUse, ProtocolPart
 from segjury.protocols.ranking import Ranking
-from segjury.wording import listed
 
 
 def _shown(name: str) -> str:
@@ -265,7 +264,7 @@ class Protocol(ProtocolPart):
         everything = set(READINGS) <= set(asked)
         absent = [name for name in asked if name not in (READINGS if everything else known)]
         if absent:
-            raise InputError(f"the protocol {self.name} has no reading {listed(absent)}", fix)
+            raise InputError(f"the protocol {self.name} has no reading {', '.join(absent)}", fix)
         return tuple(reading for reading in READINGS if reading in asked)
 
     def ranked_metrics(self, reading: Reading) -> tuple[str, ...]:

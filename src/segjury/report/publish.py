@@ -11,7 +11,7 @@ from typing import get_args
 import pandas as pd
 
 from segjury.analysis.study import Study
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean
 from segjury.protocols import Protocol
 from segjury.report import ReportFormat, Written, make_report, write_report
 from segjury.report.figures.cases.highlights import highlights
@@ -30,7 +30,6 @@ from segjury.report.repeat import repeating_commands
 from segjury.results.names import method_names
 from segjury.results.read import scores_file
 from segjury.results.run import RUN
-from segjury.wording import did_you_mean
 
 RATER_FORMATS: tuple[Format, ...] = ("svg", "png")
 ENDINGS: dict[str, ReportFormat] = {

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean, same_name
 from segjury.metrics import declared_metric
 from segjury.metrics.metric import Direction
-from segjury.wording import did_you_mean, same_name
 
 
 def a_list(argument: str, given: Sequence[str]) -> Sequence[str]:

@@ -8,10 +8,9 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean
 from segjury.protocols.ranking import MissingPolicy, Ranking, Scheme, Ties
 from segjury.results.names import metric_names
-from segjury.wording import did_you_mean
 
 
 def ranking_asked(

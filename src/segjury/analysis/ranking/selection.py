@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean, same_name
 from segjury.metrics import READINGS, declared_metric, known_metric
 from segjury.metrics.metric import Direction
 from segjury.results.columns import LOST, WHOLE, group_columns
 from segjury.rounding import rounded
-from segjury.wording import did_you_mean, listed, same_name
+from segjury.wording import listed
 
 CONDITION = re.compile(r"(?P<column>[^<>=]+)(?P<sign><=|>=|<|>|=)(?P<limit>[^<>=]+)")
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {

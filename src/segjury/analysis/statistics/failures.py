@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 
 from segjury.arrays import Bools, Floats, Ints
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean, same_name
 from segjury.metrics import METRICS
 from segjury.metrics.metric import DECLARED, Failure
 from segjury.rounding import rounded
-from segjury.wording import did_you_mean, same_name
 
 Side = Literal["below", "above"]
 

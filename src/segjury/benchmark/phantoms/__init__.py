@@ -7,8 +7,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from segjury.errors import InputError
-from segjury.wording import did_you_mean
+from segjury.errors import InputError, did_you_mean
 
 BENCHMARKS = {
     "curvas-pdacvi-2025": "pdacvi",

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from segjury.analysis.rater_agreement import rater_dice
 from segjury.analysis.study import Study
 from segjury.analysis.tables import ALL
-from segjury.errors import InputError
+from segjury.errors import InputError, did_you_mean
 from segjury.report.figures.illustration import Illustration
 from segjury.results.names import named_or_titled
-from segjury.wording import did_you_mean, plain
+from segjury.wording import plain
 
 # What a figure is of: {"score": "dsc"}, {"case": "P001", "method": "A"}, nothing for the table
 Subject = Mapping[str, str]
