@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -43,6 +44,21 @@ def link_away(path):
 def as_metres(b):
     for path in sorted((b / "reference" / "P1").iterdir()):
         change(path.parent, path.name.removesuffix(".nii.gz"), spacing_mm=(1e-3, 1e-3, 2e-3))
+
+
+def reheader(path, offset, numbers):
+    """Write numbers into the header of a compressed NIfTI file."""
+    content, numbers = bytearray(gzip.decompress(path.read_bytes())), np.array(numbers, "<f4")
+    content[offset : offset + numbers.nbytes] = numbers.tobytes()
+    path.write_bytes(gzip.compress(content))
+
+
+def shear(path):
+    reheader(path, 280, [-1, 0.5, 0, 0])  # the first row of the sform
+    reheader(path, 252, [0])  # neither qform nor sform
+    content = bytearray(gzip.decompress(path.read_bytes()))
+    content[254] = 1  # but the sform
+    path.write_bytes(gzip.compress(content))
 
 
 def nnunet(b, *, scale=1.0, case="P1"):
@@ -138,6 +154,8 @@ ERRORS = {
         "unknown-label",
         lambda b: change(p(b), "segmentation", lambda a: a * 2),
     ),
+    "mask sheared": ("sheared-axes", lambda b: shear(p(b) / "segmentation.nii.gz")),
+    "first rater sheared": ("sheared-axes", lambda b: shear(r(b) / "annotation_1.nii.gz")),
     "mask of another shape": (
         "other-shape",
         lambda b: change(p(b), "segmentation", lambda a: a[:, :-2]),
@@ -258,6 +276,16 @@ WARNINGS = {
         lambda b: change(r(b), "annotation_2", lambda a: np.roll(a, -2, axis=0)),
     ),
     "spacing in metres": ("odd-spacing", PDACVI, as_metres),
+    "mask of two sizes": (
+        "pixdim-differs",
+        PDACVI,
+        lambda b: reheader(p(b) / "segmentation.nii.gz", 80, [1, 1, 5]),
+    ),
+    "first rater of two sizes": (
+        "pixdim-differs",
+        PDACVI,
+        lambda b: reheader(r(b) / "annotation_1.nii.gz", 80, [1, 1, 5]),
+    ),
     "volume in metres": ("odd-volume", PDACVI, as_metres),
     "other spacing": (
         "other-spacing",
@@ -497,6 +525,20 @@ def test_a_phantom_has_no_error(tmp_path, protocol):
     benchmark_writer(protocol)(tmp_path, cases=1, methods=2, seed=3)
     found = checked(tmp_path, protocol)
     assert [str(problem) for problem in found.problems if problem.severity == "error"] == []
+
+
+def test_a_doubtful_size_is_told_of_the_files_that_have_it(bench):
+    folder = bench(PDACVI)
+    nnunet(folder)  # whose archive is put on the grid of the reference
+    reheader(r(folder) / "annotation_1.nii.gz", 80, [1, 1, 5])
+    (told,) = checked(folder).problems
+    assert str(told) == (
+        "warning: case P1: annotation_1.nii.gz has voxels of 1 x 1 x 2 mm by its sform, which is "
+        "used, and of 1 x 1 x 5 mm by its pixdim. Make its header agree with itself."
+    )
+    reheader(p(folder).with_name("P1.nii.gz"), 80, [1, 1, 5])
+    alone = check(load_protocol(PDACVI), predictions=folder / "predictions", methods=["A"])
+    assert [problem.kind for problem in alone.problems] == ["pixdim-differs"]
 
 
 def test_the_staple_of_another_program_is_no_problem(bench):

@@ -223,6 +223,13 @@ def test_skewed_axes_and_odd_spacings_are_found_in_all_files_alike(tmp_path, ref
     found = excluded(tmp_path, '[[rules]]\nkind = "corrupt-geometry"\n')
     assert {row[:2] for row in found} == {("skewed", "corrupt-geometry")}
     assert len(found) == 6
+    lean = 8e-4  # which is read, but not by every rule
+    slight = ((1.0, lean, 0.0), (0.0, float(np.sqrt(1 - lean**2)), 0.0), (0.0, 0.0, 1.0))
+    for path in (reference / "skewed").iterdir():
+        sheared(path, replace(GRID, direction=slight))
+    strict = '[[rules]]\nkind = "corrupt-geometry"\ntolerance_direction = 1e-4\n'
+    found = [row for row in excluded(tmp_path, strict) if row[0] == "skewed"]
+    assert len(found) == 6
     assert all(row[3] == pytest.approx(lean, abs=1e-5) for row in found)
     few = excluded(tmp_path, '[[rules]]\nkind = "corrupt-geometry"\nmax_spacing_mm = 1.5\n')
     assert ("sound", "corrupt-geometry", "image.nii.gz", 2.0, 1.5) in few

@@ -106,6 +106,8 @@ LIKE_ITK_MHA = {
     "comment": mha("Comment = DimSize = 7 7 7\n"),
     "carriage returns": mha(data=b"").replace(b"\n", b"\r\n") + DATA,
     "small letters": mha(file="local"),
+    "millimetres": mha("DistanceUnits = mm\n"),
+    "rounded axes": mha("TransformMatrix = 0.707 0.707 0 -0.707 0.707 0 0 0 1\n"),
 }
 
 
@@ -159,6 +161,9 @@ BAD_MHA = {
     "endless number": (mha(f"Offset = {'1' * 900_000}x 0 0\n"), "expected 3 numbers"),
     "words": (mha("Offset = a b c\n"), "'a b c', expected 3 numbers"),
     "flat axes": (mha(f"TransformMatrix = {'0 ' * 9}\n"), "broken orientation"),
+    "long axes": (mha("TransformMatrix = 2 0 0 0 2 0 0 0 2\n"), "axes of lengths 2, 2, 2"),
+    "shear": (mha("TransformMatrix = 1 0 0 0.6 0.8 0 0 0 1\n"), "not at right angles"),
+    "micrometres": (mha("DistanceUnits = um\n"), "lengths in 'um'"),
     "endless line": (b"A = " + b"b" * (1 << 21), "a header of more than"),
     "endless header": (b"".join(b"A%d = b\n" % i for i in range(1 << 17)), "a header of more than"),
     "no end": (b"ObjectType = Image\nNDims = 3\n", "not an MHA file"),
@@ -199,9 +204,9 @@ LIKE_ITK_NRRD = {
     ),
     "spacings": nrrd("spacings: 2 3 4\n"),
     "unknown spacing": nrrd("spacings: NaN 3 4\n"),
+    "millimetres": nrrd('spacings: 2 3 4\nunits: "mm" "" "mm"\n'),
     "no place": nrrd(),
     "no directions": nrrd("space: RAS\n"),
-    "shear": nrrd("space: LPS\nspace directions: (1,1,0) (1,0,0) (0,0,4)\n"),
     "spaced vectors": nrrd("space: LPS\nspace directions: ( 1, 0, 0 ) (0,2 ,0)  (0,0,4)\n"),
     "big endian": nrrd("endian: big\n", kind="unsigned short"),
     "kinds": nrrd("kinds: space domain ???\n"),
@@ -269,6 +274,11 @@ BAD_NRRD = {
     "flat axes": (
         nrrd("space: LPS\nspace directions: (0,0,0) (0,1,0) (0,0,1)\n"),
         "broken orientation",
+    ),
+    "shear": (nrrd("space: LPS\nspace directions: (1,1,0) (1,0,0) (0,0,4)\n"), "right angles"),
+    "micrometres": (nrrd('spacings: 1 1 1\nunits: "um" "um" "um"\n'), "lengths in 'um'"),
+    "centimetres in space": (
+        nrrd(f'space: LPS\n{IN_SPACE}space units: "mm" "mm" "cm"\n'), "lengths in 'cm'",
     ),
     "negative spacing": (nrrd("spacings: -1 1 1\n"), "has spacings '-1 1 1'"),
     "infinite spacing": (nrrd("spacings: 1e999 1 1\n"), "broken orientation"),

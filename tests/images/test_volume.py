@@ -89,6 +89,17 @@ def test_differences_are_named(other, expected):
     assert [difference.property for difference in grid_differences(GRID, other)] == expected
 
 
+def test_small_voxels_differ_by_less_than_the_tolerance_of_large_ones():
+    microscope = Grid((4, 4, 4), (0.003, 0.003, 0.005))
+    (found,) = grid_differences(microscope, Grid((4, 4, 4), (0.003, 0.003, 0.006)), tolerance_mm=1)
+    assert found.message == (
+        "has spacing [0.003, 0.003, 0.006], the reference has [0.003, 0.003, 0.005]"
+    )
+    moved = Grid((4, 4, 4), microscope.spacing_mm, (0.0, 0.0, 0.0009))
+    (found,) = grid_differences(microscope, moved, tolerance_mm=1)
+    assert found.property == "origin"
+
+
 def test_another_shape_is_an_error():
     with pytest.raises(InputError, match=r"has shape \(4, 4, 3\), the reference has \(4, 4, 4\)"):
         grid_differences(GRID, Grid((4, 4, 3)))

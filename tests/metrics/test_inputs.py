@@ -71,6 +71,23 @@ def test_an_image_brings_its_spacing(form):
         assert isotropic == measure(REFERENCE, PREDICTION)
 
 
+def test_an_image_in_micrometres_has_its_spacing_in_mm():
+    given = nibabel(REFERENCE), nibabel(PREDICTION)
+    expected = metrics.hd(*given) / 1000
+    for image in given:
+        image.header.set_xyzt_units("micron")
+    assert metrics.hd(*given) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_sheared_image_is_refused_where_lengths_are_measured():
+    given = [simpleitk(REFERENCE), simpleitk(PREDICTION)]
+    for image in given:
+        image.SetDirection((1, 0.6, 0, 0, 0.8, 0, 0, 0, 1))
+    assert metrics.dsc(*given) == metrics.dsc(REFERENCE, PREDICTION)
+    with pytest.raises(ValueError, match="axes that are not at right angles"):
+        metrics.hd(*given)
+
+
 def test_images_of_different_libraries_lie_on_one_grid():
     assert metrics.dsc(simpleitk(REFERENCE), nibabel(REFERENCE)) == 1.0
 

@@ -313,6 +313,19 @@ def test_another_spacing_is_a_warning_on_the_row(bench):
     assert "warning: segmentation.nii.gz has spacing" in row["detail"]
 
 
+@pytest.mark.parametrize("name", ["annotation_1.nii.gz", "segmentation.nii.gz"])
+def test_a_doubtful_voxel_size_is_a_warning_on_the_row(bench, name):
+    path = next(bench.rglob(name))
+    content = bytearray(gzip.decompress(path.read_bytes()))
+    content[88:92] = np.array([9], "<f4").tobytes()  # the pixdim of z
+    path.write_bytes(gzip.compress(content))
+    assert evaluate(bench).returncode == 0
+    table = scores(bench).reset_index()
+    row = table[table["case"] == path.parent.name].iloc[0]
+    assert row["status"] == "ok"
+    assert f"warning: {name} has voxels of" in row["detail"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

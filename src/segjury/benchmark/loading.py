@@ -14,7 +14,7 @@ from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.benchmark.folders import file_stats, prediction_files, prediction_inputs
 from segjury.consensus import RaterPatterns, pack_marks
 from segjury.errors import MissingInputError
-from segjury.images.grid import Grid, tolerated_differences
+from segjury.images.grid import Grid, doubts_of, tolerated_differences
 from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.invasion import REACH
@@ -30,12 +30,13 @@ WELL_COMPRESSED = 16
 
 def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     """Read and prepare a case's reference."""
-    warnings: list[str] = []
     spec = protocol.reference
     if not folder.is_dir():
         raise MissingInputError("the case has no reference folder")
-    first = images.read_mask(images.find(folder, spec.rater_stems[0]), labels=spec.allowed_labels)
+    first_path = images.find(folder, spec.rater_stems[0])
+    first = images.read_mask(first_path, labels=spec.allowed_labels)
     grid = first.grid
+    warnings = grid_warnings(protocol, grid, grid, first_path.name)
 
     def marks() -> Iterator[SparseLabels]:
         yield numbered(first, spec.labels)
@@ -140,10 +141,10 @@ def read_ahead(
     return max(0, min(MOST_AHEAD, READ_AHEAD_BYTES // largest - 1))
 
 
-def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:
+def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid | None) -> LabelMap:
     """A predicted mask with the labels of the protocol."""
     labels = protocol.reference.labels.values()
-    return images.read_mask(path, labels=labels, expected_shape=grid.shape)
+    return images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
 
 
 def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
@@ -157,5 +158,6 @@ def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
 
 
 def grid_warnings(protocol: Protocol, grid: Grid, other: Grid, name: str) -> list[str]:
-    """Warnings for differences the protocol tolerates; the others are errors."""
-    return [each.message for each in tolerated_differences(protocol.grid, grid, other, name)]
+    """Warnings for doubts of a grid, and for differences that are tolerated; others are errors."""
+    tolerated = tolerated_differences(protocol.grid, grid, other, name)
+    return [*doubts_of(other, name), *(each.message for each in tolerated)]

@@ -32,8 +32,9 @@ def measure(
     Everything is measured along the centreline, in mm: also tortuosity and fractal dimension. The
     tables have one line per mask, per branch, and per voxel of the centreline.
     """
-    from segjury.cli.output.terminal import log, plain_table, progress_bar, terminal
+    from segjury.cli.output.terminal import log, plain_table, progress_bar, terminal, warn
     from segjury.images import read_mask
+    from segjury.images.grid import doubts_of
     from segjury.metrics.geometry.morphometry import morphometrics_from_voxels, tables
     from segjury.runtime.tables import write_csv
 
@@ -42,6 +43,8 @@ def measure(
         bar = progress.add_task("measuring", total=len(masks))
         for path in masks:
             mask = read_mask(path, labels=range(1, 256))
+            for doubt in doubts_of(mask.grid, path.name):
+                warn(doubt)
             voxels = mask.voxels if label is None else mask.where(label)
             if label is not None and not voxels.size:
                 raise InputError(f"{path.name} has no label {label}", "Give one that it has")

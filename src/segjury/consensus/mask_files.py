@@ -15,7 +15,7 @@ from segjury.arrays import Ints, flat
 from segjury.consensus import Piece, SeenPatterns, number_patterns
 from segjury.errors import InputError
 from segjury.images import read_volume, whole_numbers
-from segjury.images.grid import Grid, UsualTolerance, tolerated_differences
+from segjury.images.grid import Grid, UsualTolerance, doubts_of, tolerated_differences
 from segjury.images.volume import Volume
 
 MAX_LABELS = 1000
@@ -69,6 +69,7 @@ def read_raters(
             found = tolerated_differences(
                 UsualTolerance(), grid, volume.grid, name, reference="first mask"
             )
+            warnings.extend(doubts_of(volume.grid, name))
             warnings.extend(difference.message for difference in found)
             yield _labels(volume, name)
             del volume  # before the next one is read

@@ -5,10 +5,11 @@ Space is LPS millimetres, as in ITK.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segjury.arrays import Shape, Triple
 from segjury.errors import InputError
@@ -19,6 +20,16 @@ Property = Literal["spacing", "origin", "direction"]
 Severity = Literal["error", "warn", "ignore"]
 
 IDENTITY: Direction = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+MOST_COSINE = 1e-3  # between two axes that count as at right angles: rounding in a header
+MOST_OF_A_VOXEL = 0.1  # by which grids may differ, however large the tolerance: voxels may be small
+FINE_MM = 0.01  # voxels below it, as a microscope's, are told with more decimals
+
+
+class Doubt(NamedTuple):
+    """What a file says of its own grid in two ways: a kind of `segjury check`, and words."""
+
+    kind: Literal["pixdim-differs", "sheared-axes"]
+    message: str
 
 
 @dataclass(frozen=True)
@@ -29,11 +40,34 @@ class Grid:
     spacing_mm: Triple = (1.0, 1.0, 1.0)
     origin_mm: Triple = (0.0, 0.0, 0.0)
     direction: Direction = IDENTITY
+    doubts: tuple[Doubt, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def voxel_volume_mm3(self) -> float:
         """Volume of one voxel."""
         return float(np.prod(self.spacing_mm))
+
+
+def doubts_of(grid: Grid, name: str) -> list[str]:
+    """What to say of the grid of the file `name` by itself."""
+    return [f"{name} {doubt.message}" for doubt in grid.doubts]
+
+
+def at_right_angles(axes: NDArray[Any]) -> bool:
+    """Whether the columns of a matrix are, up to rounding; lengths in mm need it of a grid."""
+    axes = np.asarray(axes, float)
+    with np.errstate(all="ignore"):  # of an axis of no length
+        axes = axes / np.sqrt((axes**2).sum(axis=0))
+    cosines = [(axes[:, i] * axes[:, j]).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
+    return bool((np.abs(cosines) <= MOST_COSINE).all())  # which is not so of a NaN
+
+
+def nifti_unit_exponent(xyzt_units: int) -> int:
+    """The power of ten from a NIfTI header's unit of length to mm.
+
+    Codes 1 and 3 are metres and micrometres; an unknown unit is mm, as in ITK.
+    """
+    return {1: 3, 3: -3}.get(xyzt_units & 7, 0)
 
 
 @dataclass(frozen=True)
@@ -54,18 +88,24 @@ def grid_differences(
 ) -> list[GridDifference]:
     """Compare two grids: raise `InputError` for another shape, list what else differs.
 
-    Spacing and origin may differ by `tolerance_mm` along each axis, direction cosines by
-    `tolerance_direction`. Messages call the first grid the `name`'s.
+    Spacing and origin may differ by `tolerance_mm` along each axis, yet never by more than a tenth
+    of the smallest voxel side; direction cosines by `tolerance_direction`. Messages call the first
+    grid the `name`'s.
     """
     if other.shape != reference.shape:
         raise other_shape(other.shape, reference.shape, name)
+    tolerance_mm = min(tolerance_mm, MOST_OF_A_VOXEL * min(reference.spacing_mm))
     checks: tuple[tuple[Property, Any, Any, float], ...] = (
         ("spacing", reference.spacing_mm, other.spacing_mm, tolerance_mm),
         ("origin", reference.origin_mm, other.origin_mm, tolerance_mm),
         ("direction", reference.direction, other.direction, tolerance_direction),
     )
+    decimals = 4 if min(reference.spacing_mm) >= FINE_MM else 7
     return [
-        GridDifference(kind, f"has {kind} {_rounded(got)}, the {name} has {_rounded(expected)}")
+        GridDifference(
+            kind,
+            f"has {kind} {_rounded(got, decimals)}, the {name} has {_rounded(expected, decimals)}",
+        )
         for kind, expected, got, tolerance in checks
         if not np.allclose(got, expected, rtol=0, atol=tolerance)
     ]
@@ -81,8 +121,8 @@ def other_shape(shape: Shape, expected: Shape, name: str = "reference") -> Input
     )
 
 
-def _rounded(values: Any) -> str:
-    return str(np.round(np.asarray(values, float), 4).tolist())
+def _rounded(values: Any, decimals: int) -> str:
+    return str(np.round(np.asarray(values, float), decimals).tolist())
 
 
 class Tolerance(Protocol):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Floats, Triple
-from segjury.images.grid import Grid
+from segjury.images.grid import Grid, at_right_angles, nifti_unit_exponent
 from segjury.images.labels import LabelMap
 from segjury.images.volume import Volume
 
@@ -102,6 +102,8 @@ def spacing_of(*given: Any) -> Triple:
     for each in given:
         affine = _affine(each)
         if affine is not None:
+            if not at_right_angles(affine[:3, :3]):
+                raise ValueError("an image has axes that are not at right angles; resample it")
             x, y, z = np.sqrt((affine[:3, :3] ** 2).sum(axis=0)).tolist()
             return x, y, z
     return 1.0, 1.0, 1.0
@@ -165,8 +167,17 @@ def _affine(given: Any) -> Floats | None:
         affine[:n, 3] = given.GetOrigin()
         return affine
     if _is_nibabel(given):
-        return np.asarray(RAS_TO_LPS @ given.affine)
+        return np.asarray(RAS_TO_LPS @ given.affine) * _mm_of(given)
     return None
+
+
+def _mm_of(image: Any) -> Floats:
+    """What turns the affine of an image of nibabel to mm: NIfTI headers name a unit of length."""
+    try:
+        exponent = nifti_unit_exponent(int(image.header["xyzt_units"]))
+    except (AttributeError, KeyError, TypeError, ValueError):  # another format
+        exponent = 0
+    return np.array([[10.0**exponent]] * 3 + [[1.0]])
 
 
 def _grid_affine(grid: Grid) -> Floats:

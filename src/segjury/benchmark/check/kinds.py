@@ -15,6 +15,8 @@ KINDS: dict[str, str] = {
     "other-spacing": "another spacing than the reference",
     "other-origin": "another origin than the reference",
     "other-direction": "axes in other directions than the reference's",
+    "sheared-axes": "axes that are not at right angles, of the file or of a NIfTI sform",
+    "pixdim-differs": "another voxel size in a NIfTI file's pixdim than in its sform",
     "odd-spacing": "a spacing below 0.01 mm or above 50 mm, or 20 times another axis's",
     "not-whole-numbers": "a mask with values between the labels",
     "unknown-label": "a mask with a label that the protocol does not know",

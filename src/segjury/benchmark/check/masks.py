@@ -40,11 +40,18 @@ def read_mask(
 
 
 def geometry(protocol: Protocol, grid: Grid | None, other: Grid, name: str) -> list[Problem]:
-    """Differences of two grids that the protocol warns of; `InputError` for those it refuses."""
-    if grid is None:
-        return []
-    found = tolerated_differences(protocol.grid, grid, other, name)
-    return [warning(f"other-{each.property}", each.message, file=name) for each in found]
+    """Doubts of a grid, and its differences from another that the protocol warns of.
+
+    `InputError` for those it refuses.
+    """
+    problems = [
+        warning(
+            doubt.kind, f"{name} {doubt.message}", "Make its header agree with itself", file=name
+        )
+        for doubt in other.doubts
+    ]
+    found = tolerated_differences(protocol.grid, grid, other, name) if grid else []
+    return problems + [warning(f"other-{each.property}", each.message, file=name) for each in found]
 
 
 def absent_names(mask: LabelMap, labels: Mapping[str, int]) -> list[str]:

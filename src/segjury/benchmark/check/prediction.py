@@ -119,8 +119,6 @@ def _read_mask(
     protocol: Protocol, path: Path, grid: Grid | None, problems: list[Problem]
 ) -> LabelMap | None:
     try:
-        if grid is None:
-            return images.read_mask(path, labels=protocol.reference.labels.values())
         mask = read_predicted_mask(protocol, path, grid)
         problems += geometry(protocol, grid, mask.grid, path.name)
     except InputError as error:

@@ -134,14 +134,20 @@ def _add_mask(case: CaseFiles, to: dict[str, LabelMap], stem: str, labels: list[
         name = path.name
         mask = images.read_mask(path, labels=labels)
     except InputError as error:
-        rule = MISSING if isinstance(error, MissingInputError) else UNREADABLE
-        case.faults.append(Exclusion(case.case, rule, str(error), name))
+        case.faults.append(Exclusion(case.case, _rule_of(error), str(error), name))
         return
     if case.raters and mask.grid.shape != case.grid.shape:
         reason = f"{name} has shape {mask.grid.shape}, the first rater's file {case.grid.shape}"
         case.faults.append(Exclusion(case.case, SHAPE, reason, name))
         return
     to[name] = mask
+
+
+def _rule_of(error: InputError) -> str:
+    """The rule by which a file that cannot be used leaves its case out."""
+    if isinstance(error, MissingInputError):
+        return MISSING
+    return SHAPE if error.kind == "sheared-axes" else UNREADABLE
 
 
 # ---- one function per rule -----------------------------------------------------------------
@@ -198,7 +204,7 @@ def _corrupt_geometry(rule: CorruptGeometry, case: CaseFiles) -> Iterator[Exclus
         try:
             grids[path.name] = images.read_grid(path)
         except InputError as error:
-            yield Exclusion(case.case, UNREADABLE, str(error), path.name)
+            yield Exclusion(case.case, _rule_of(error), str(error), path.name)
     for name, grid in grids.items():
         for reason in _differences(rule, case, grid):
             yield Exclusion(case.case, rule.kind, f"{name} {reason}", name)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Shape, Triple
 from segjury.errors import InputError
-from segjury.images.grid import Direction, Grid, other_shape
+from segjury.images.grid import Direction, Doubt, Grid, at_right_angles, other_shape
 
 MAX_VOXELS = 2**30
 DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
@@ -50,13 +50,28 @@ def numeric(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype
 
 
-def checked_grid(shape: Shape, spacing: Any, origin: Any, direction: NDArray[Any]) -> Grid:
-    """The grid of a volume; refuse spacing, origin and axes that none can have."""
+def checked_grid(
+    shape: Shape,
+    spacing: Any,
+    origin: Any,
+    direction: NDArray[Any],
+    doubts: tuple[Doubt, ...] = (),
+) -> Grid:
+    """The grid of a volume; refuse spacing, origin and axes that none can have.
+
+    Nor may it be sheared: distances are measured along the axes, as if these were at right angles.
+    """
     numbers = np.concatenate([spacing, origin, direction.ravel()])
     sound = np.isfinite(numbers).all() and (np.asarray(spacing) > 0).all()
     if not sound or not abs(np.linalg.det(direction)) > SMALLEST_DETERMINANT:
         raise InputError("has a broken orientation in its header", "Write it again")
-    return Grid(shape, _triple(spacing), _triple(origin), _rows(direction))
+    if not at_right_angles(direction):
+        raise InputError(
+            "has axes that are not at right angles",
+            "Resample it to a grid without shear",
+            kind="sheared-axes",
+        )
+    return Grid(shape, _triple(spacing), _triple(origin), _rows(direction), doubts)
 
 
 def _triple(values: Any) -> Triple:

@@ -7,9 +7,10 @@ Space is LPS. A row of `TransformMatrix` is an axis of the image.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.images.formats.limits import checked_grid, three_dimensions
@@ -19,6 +20,7 @@ from segjury.images.formats.text_headers import (
     add_field,
     numbers,
     readers,
+    refuse_other_units,
     required,
     shown,
     whole_numbers,
@@ -48,6 +50,7 @@ LAST = "ElementDataFile"
 SPACING = ("ElementSpacing", "ElementSize")
 ORIGIN = ("Offset", "Position", "Origin")
 AXES = ("TransformMatrix", "Rotation", "Orientation")
+MOST_OFF = 0.01  # the length of an axis from 1: what rounding may do
 BIG_ENDIAN = ("BinaryDataByteOrderMSB", "ElementByteOrderMSB")
 # values that change what the data mean
 PLAIN = {
@@ -90,6 +93,7 @@ def _grid(fields: Mapping[str, str]) -> Grid:
     if not 2 <= n <= 10:  # as many as ITK knows
         raise InputError(f"has {n} axes", "Store one three-dimensional volume")
     shape = three_dimensions(whole_numbers(required(fields, "DimSize"), n, "DimSize"))
+    refuse_other_units(fields.get("DistanceUnits", ""))
     spacing, origin, direction = np.ones(3), np.zeros(3), np.eye(3)
     if text := _one_of(fields, SPACING):
         spacing[:n] = numbers(text, n, SPACING[0])[:3]
@@ -98,7 +102,16 @@ def _grid(fields: Mapping[str, str]) -> Grid:
     if text := _one_of(fields, AXES):
         axes = np.reshape(numbers(text, n * n, AXES[0]), (n, n))
         direction[:n, :n] = axes.T[:3, :3]
+        _refuse_long_axes(direction)
     return checked_grid(shape, spacing, origin, direction)
+
+
+def _refuse_long_axes(direction: NDArray[Any]) -> None:
+    """Refuse axes that would change the spacing; what has no length at all is refused later."""
+    lengths = np.linalg.norm(direction, axis=0)
+    if (np.abs(lengths - 1) > MOST_OFF).any() and lengths.all():
+        shown_lengths = ", ".join(f"{length:g}" for length in lengths)
+        raise InputError(f"has axes of lengths {shown_lengths}", "Write axes of length 1")
 
 
 def _one_of(fields: Mapping[str, str], names: tuple[str, ...]) -> str | None:

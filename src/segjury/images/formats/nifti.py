@@ -17,10 +17,10 @@ from segjury.errors import InputError
 from segjury.images.formats.limits import (
     DEFLATE_LIMIT,
     check_size,
-    checked_grid,
     numeric,
     three_dimensions,
 )
+from segjury.images.formats.nifti_grid import NIFTI_1, grid_of
 from segjury.images.formats.streams import (
     PIECE_BYTES,
     Change,
@@ -36,7 +36,7 @@ from segjury.images.volume import Volume
 
 SUFFIXES = (".nii.gz", ".nii")
 GZIP = b"\x1f\x8b"
-NIFTI_1, NIFTI_2 = 348, 540  # bytes of their headers
+NIFTI_2 = 540  # bytes of its header
 EXTENSION_BYTES = 1 << 26  # of what may stand between header and data
 
 
@@ -57,14 +57,14 @@ def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -
             stream, math.prod(shape), dtype, change, keeps_zero=intercept == 0
         )
         stream.read(1)  # lets the checksum behind the data be compared
-    return Volume(values.reshape(shape, order="F"), _grid(header, shape), spans)
+    return Volume(values.reshape(shape, order="F"), grid_of(header, shape), spans)
 
 
 def read_grid(path: Path) -> Grid:
     """The grid of the volume in a file, without reading its voxels."""
     with refuse_broken_data(), _open(path) as stream:
         header = _header(stream)
-    return _grid(header, _shape(header))
+    return grid_of(header, _shape(header))
 
 
 def _open(path: Path) -> Any:
@@ -99,7 +99,6 @@ def _header(stream: Any) -> Any:
         header.get_data_dtype()
         header.get_data_shape()
         header.get_slope_inter()
-        header.get_best_affine()
     except (HeaderDataError, WrapStructError, ValueError, KeyError) as error:
         raise InputError(f"has a broken NIfTI header ({error})", "Write it again") from None
     if bytes(header["magic"]).startswith((b"ni1", b"ni2")):
@@ -134,33 +133,6 @@ def _scaling(header: Any) -> tuple[float, float]:
 
 def _after_scaling(change: Change, slope: float, intercept: float) -> Change:
     return lambda values: change(np.asarray(values * slope + intercept))
-
-
-def _grid(header: Any, shape: Shape) -> Grid:
-    """Spacing, origin and direction, turned from RAS to LPS.
-
-    Without any orientation code, spacing alone counts, as in ITK.
-    """
-    if int(header["sform_code"]) or int(header["qform_code"]):
-        affine = np.array(header.get_best_affine(), float)
-    else:
-        affine = np.diag([-1.0, -1.0, 1.0, 1.0]) @ np.diag([*_zooms(header), 1.0])
-    affine[:2] *= -1
-    spacing = np.linalg.norm(affine[:3, :3], axis=0)
-    direction = affine[:3, :3] / spacing
-    if int(header["sizeof_hdr"]) == NIFTI_1:
-        spacing = np.array([_shortest(length) for length in spacing])
-    return checked_grid(shape, spacing, affine[:3, 3], direction)
-
-
-def _shortest(length: float) -> float:
-    """The length that was meant: NIfTI keeps 0.4 as the float32 next to it, 0.4000000059."""
-    return float(str(np.float32(length)))
-
-
-def _zooms(header: Any) -> list[float]:
-    zooms = [abs(float(zoom)) for zoom in header.get_zooms()[:3]]
-    return [*zooms, 1.0, 1.0][:3]
 
 
 def write(path: Path, volume: Volume) -> None:

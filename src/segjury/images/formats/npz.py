@@ -12,6 +12,7 @@ import os
 import re
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -122,7 +123,8 @@ def _read_channel(file: BinaryIO, member: zipfile.ZipInfo, channel: int, grid: G
     if stream.count == member.file_size and stream.checksum != member.CRC:
         raise InputError("cannot be read (wrong checksum)", "Export it again")
     check_range.check()
-    return Volume(values.reshape(wanted).T, grid, spans)
+    own = replace(grid, doubts=())  # the doubts are those of another file
+    return Volume(values.reshape(wanted).T, own, spans)
 
 
 def _go_to_data(file: BinaryIO, member: zipfile.ZipInfo) -> None:

@@ -22,6 +22,7 @@ from segjury.images.formats.text_headers import (
     add_field,
     numbers,
     readers,
+    refuse_other_units,
     required,
     shown,
     whole_numbers,
@@ -117,6 +118,8 @@ def _grid(fields: Mapping[str, str]) -> Grid:
     kinds = fields.get("kinds", "").lower().split()
     if any(kind not in ONE_VALUE_KINDS for kind in kinds):
         raise InputError("has several values per voxel", "Store one value per voxel")
+    for key in ("units", "spaceunits"):
+        refuse_other_units(fields.get(key, ""))
     axes, origin = np.eye(3), np.zeros(3)
     if "spacedirections" in fields:
         n_axes, signs = _space(fields)

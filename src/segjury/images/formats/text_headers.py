@@ -33,6 +33,10 @@ HEADER_BYTES = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan", re.ASCII | re.IGNORECASE)
 WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 Packing = Literal["raw", "zlib", "gzip"]
+# of lengths, but for mm; ITK takes their numbers for mm all the same
+OTHER_UNITS = re.compile(
+    r"[nuc\u00b5\u03bc]?m|in|inch(es)?|microns?|(nano|micro|centi)?met(er|re)s?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,13 @@ def _words(text: str, count: int, key: str, pattern: re.Pattern[str]) -> list[st
         many = "1 number" if count == 1 else f"{count} numbers"
         raise InputError(f"says {key!r} is {shown(text)}, expected {many}", "Write it again")
     return words
+
+
+def refuse_other_units(text: str) -> None:
+    """Refuse lengths in another unit than mm, which programs read differently."""
+    for word in text.replace('"', " ").split():
+        if OTHER_UNITS.fullmatch(word):
+            raise InputError(f"has lengths in {shown(word)}", "Write it in mm")
 
 
 def shown(text: str) -> str:

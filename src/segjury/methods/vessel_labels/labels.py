@@ -18,7 +18,7 @@ import numpy as np
 
 from segjury.errors import InputError
 from segjury.images import read_volume, write_volume
-from segjury.images.grid import Grid
+from segjury.images.grid import Grid, doubts_of
 from segjury.images.volume import Volume
 from segjury.methods.vessel_labels.frangi import Derivatives, Filter
 from segjury.methods.vessel_labels.intensity import Brightness, brightness, scaled
@@ -127,7 +127,7 @@ def label_image(
         report("segmenting", number + 1, len(names))
     if response:
         write_volume(out / RESPONSE, Volume(filtered.image(0), grid))
-    notes = _notes(labels, levels, kind)
+    notes = [*doubts_of(grid, path.name), *_notes(labels, levels, kind)]
     write_text(_json(path, grid, choices, levels, labels, notes), out / ABOUT)
     return labels, notes
 
