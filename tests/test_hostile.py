@@ -122,6 +122,14 @@ def bomb(head, megabytes=64):
     return b"".join([*pieces, squeeze.flush()])
 
 
+def gzip_of(content, *, name=b"", comment=b""):
+    """A member of a gzip file with more in its header than Python writes."""
+    flags = 8 * bool(name) + 16 * bool(comment)
+    head = bytes([0x1F, 0x8B, 8, flags, 0, 0, 0, 0, 0, 255])
+    texts = b"".join(text + b"\0" for text in (name, comment) if text)
+    return head + texts + gzip.compress(content, mtime=0)[10:]
+
+
 def npy(array):
     stream = io.BytesIO()
     np.save(stream, array)
@@ -176,6 +184,19 @@ FILES = {
     ),
     "gzip of many members": (
         "segmentation.nii.gz", gzip.compress(b"") * 5000 + gzip.compress(b"x"), "cut short",
+    ),
+    "gzip with an endless name": (
+        "segmentation.nii.gz", gzip_of(nifti(), name=b"n" * (1 << 20)), "gzip header that is too",
+    ),
+    "gzip with an endless comment in a later member": (
+        "segmentation.nii.gz",
+        gzip_of(nifti()[:400]) + gzip_of(nifti()[400:], comment=b"c" * (1 << 20)),
+        "gzip header that is too long",
+    ),
+    "NRRD with an endless name in its gzip data": (
+        "segmentation.nrrd",
+        nrrd(encoding="gzip", data=gzip_of(PIXELS, name=b"n" * (1 << 20))),
+        "gzip header that is too long",
     ),
     "raw bytes as NIfTI": ("segmentation.nii", bytes(500), "not a NIfTI file"),
     "NIfTI without data": ("segmentation.nii", nifti()[:352], "cut short"),

@@ -21,6 +21,7 @@ from segjury.benchmark.phantoms import BENCHMARKS, benchmark_writer
 from segjury.errors import InputError, escaped
 from segjury.protocols import load_protocol
 from tests import commands
+from tests.deep_folders import few_calls, write_deep_folder
 from tests.places import DOCS
 from tests.small_benchmarks import CASES, GRID, METHODS, boxes, change, put, soft, write_benchmark
 
@@ -539,6 +540,27 @@ def test_a_doubtful_size_is_told_of_the_files_that_have_it(bench):
     reheader(p(folder).with_name("P1.nii.gz"), 80, [1, 1, 5])
     alone = check(load_protocol(PDACVI), predictions=folder / "predictions", methods=["A"])
     assert [problem.kind for problem in alone.problems] == ["pixdim-differs"]
+
+
+@pytest.mark.parametrize("where", ["reference", "predictions", "predictions/A/P1"])
+def test_folders_of_any_depth_are_looked_at(bench, where):
+    folder = bench(PDACVI)
+    write_deep_folder(folder / where / "deep")
+    with few_calls():
+        problems = checked(folder).problems
+    kinds = {problem.kind for problem in problems}
+    # a folder of its own there is a case or a method without any file
+    expected = {"reference": "empty-case", "predictions": "empty-method"}
+    assert expected.get(where, "stray-files") in kinds
+    assert all(len(str(problem)) < 500 for problem in problems)
+
+
+def test_a_circle_of_links_among_the_files_is_a_file_that_nothing_reads(bench):
+    folder = bench(PDACVI)
+    for name in ("a_loop", "z_loop"):
+        (p(folder) / name).symlink_to(name)
+    (told,) = checked(folder).problems
+    assert told.message == "2 files are not read: P1/a_loop, P1/z_loop"
 
 
 def test_the_staple_of_another_program_is_no_problem(bench):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from segjury.benchmark.names import place_in
 from segjury.errors import InputError
+from segjury.runtime.paths import make_folder, resolved
 from segjury.wording import listed
 
 
@@ -31,8 +32,8 @@ def link_cases(reference: Path, cases: Sequence[str], out: Path) -> None:
 
     The files beside the folders, such as a table of cases, may say more of the cases.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     files = [path.name for path in reference.iterdir() if path.is_file()]
     links = {case: place_in(reference, case, "case") for case in cases}
     for name, place in (links | {name: reference / name for name in files}).items():
-        (out / name).symlink_to(place.resolve())
+        (out / name).symlink_to(resolved(place))

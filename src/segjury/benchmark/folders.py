@@ -12,6 +12,7 @@ from segjury import images
 from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
+from segjury.runtime.paths import resolved
 
 # ---- cases and methods ---------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ def _is_submission(protocol: Protocol, folder: Path, cases: Sequence[str] | None
 def refuse_output_among_inputs(out: Path, *inputs: Path) -> None:
     """Refuse to write into a folder that is read from: results would be taken for cases."""
     for folder in inputs:
-        if out.resolve().is_relative_to(folder.resolve()):
+        if resolved(out).is_relative_to(resolved(folder)):
             raise InputError(f"--out {out} is in {folder}", "Give a folder of its own")
 
 

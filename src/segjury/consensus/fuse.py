@@ -17,6 +17,7 @@ from segjury.consensus.mask_files import Raters
 from segjury.consensus.performance import Performance, one_label_each, performance
 from segjury.errors import InputError
 from segjury.images import suffix_of, write_volume
+from segjury.runtime.paths import resolved
 
 Method = Literal["staple", "majority", "mean", "simple", "intersection", "union"]
 
@@ -157,9 +158,9 @@ def write_fusion(
     elif fusion.maps is not None:
         maps = fusion.maps[:, 1:].astype(np.float32)
         images = dict(zip(_map_files(out, raters.values), maps.T, strict=True))
-    read = {path.resolve() for path in inputs}
+    read = {resolved(path) for path in inputs}
     for path in images:
-        if path.resolve() in read:
+        if resolved(path) in read:
             raise InputError(f"{path} is one of the masks", "Give another `out`")
     for path, per_pattern in images.items():
         write_volume(path, raters.image(per_pattern))

@@ -17,6 +17,7 @@ from segjury.errors import InputError
 from segjury.images import read_volume, whole_numbers
 from segjury.images.grid import Grid, UsualTolerance, doubts_of, tolerated_differences
 from segjury.images.volume import Volume
+from segjury.runtime.paths import resolved
 
 MAX_LABELS = 1000
 HIGHEST_LABEL = 2**31 - 1
@@ -76,7 +77,7 @@ def read_raters(
             progress(name)
 
     names = short_names(paths)
-    places = [path.resolve() for path in paths]
+    places = [resolved(path) for path in paths]
     warnings += [f"{n} is given twice" for k, n in enumerate(names) if places[k] in places[:k]]
     numbered = _numbered(number_patterns(marks(), math.prod(grid.shape)), label)
     raters = Raters(names, grid, *numbered)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +35,7 @@ from segjury.protocols import Protocol
 from segjury.results import Results
 from segjury.runtime import prefetch
 from segjury.runtime.lock import locked
+from segjury.runtime.paths import remove_folder
 from segjury.scoring.run import score_benchmark
 
 Voting = Literal["majority", "staple"]
@@ -170,7 +170,7 @@ def _make_folder(folder: Path, ensemble: Ensemble) -> None:
     if folder.exists() and not (folder / MARKER).is_file():
         raise InputError(f"{ensemble.name} is a method already", "Give another `name`")
     if folder.exists():
-        shutil.rmtree(folder)
+        remove_folder(folder)
     folder.mkdir()
     content = {"methods": ensemble.methods, "voting": ensemble.voting}
     (folder / MARKER).write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -23,6 +23,7 @@ from segjury.report import Written
 from segjury.report.figures import Illustration
 from segjury.report.publish import illustrate, publish, write_rater_figures
 from segjury.results import Results
+from segjury.runtime.paths import make_folder
 from segjury.scoring import evaluate
 
 Options = ParamSpec("Options")
@@ -303,7 +304,7 @@ def measure_raters(
     folder = None if out is None else Path(out)
     if folder:
         refuse_output_among_inputs(folder, Path(reference))
-        folder.mkdir(parents=True, exist_ok=True)  # before any work: a wrong place costs none
+        make_folder(folder)  # before any work: a wrong place costs none
     study = raters.measure_raters(
         protocol,
         reference=reference,

@@ -11,6 +11,7 @@ import pandas as pd
 from segjury.errors import escaped
 from segjury.raters.sentences import sentences
 from segjury.raters.study import RaterStudy
+from segjury.runtime.paths import make_folder
 from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import json_text, write_text
 
@@ -34,7 +35,7 @@ def write_raters(study: RaterStudy, folder: Path) -> None:
 
     A table that the benchmark has nothing for is not written, and removed if one is there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name in TABLES:
         table: pd.DataFrame = getattr(study, name)
         if table.empty:

@@ -19,6 +19,7 @@ from segjury.report.pdf import pdf
 from segjury.report.provenance import definitions, protocol
 from segjury.report.provenance import provenance as provenance_of
 from segjury.results import Run
+from segjury.runtime.paths import make_folder
 from segjury.wording import plain
 
 FIGURES = "figures"  # the folder beside the report
@@ -74,7 +75,7 @@ def write_report(report: Report, out: Path, file_format: ReportFormat = "html") 
     else:
         text = page(report) if file_format == "html" else markdown(report)
         data = text.encode("utf-8", "replace")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     figures = _write_figures(report.drawn, out.parent / FIGURES)
     write_whole(out, data)
     return Written((out, *figures), report.problems)

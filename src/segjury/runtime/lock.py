@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from segjury.errors import InputError
+from segjury.runtime.paths import make_folder
 from segjury.runtime.writing import remove_partial
 
 LOCK = "run.lock"  # stays in the folder: removing it would let two runs in
@@ -21,7 +22,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     lock = FileLock(folder / LOCK, timeout=0)
     try:
         lock.acquire()

@@ -14,6 +14,8 @@ from typing import Any
 
 from segjury.errors import is_hidden
 
+from segjury.runtime.paths import make_folder
+
 PARTIAL = ".partial-"  # how the name of a file begins that is not yet whole
 
 
@@ -24,7 +26,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     The content is on the disk before the name is, so that not even a power cut leaves half a
     file. The place has the ending of `path`, and a name that no other process or machine takes.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     partial = path.with_name(f"{PARTIAL}{secrets.token_hex(6)}{''.join(path.suffixes[-2:])}")
     try:
         yield partial
@@ -70,7 +72,7 @@ def whole_files(folder: Path, last: str) -> Iterator[Path]:
     The file called `last` is removed first and comes last, so that it never stands beside files
     of another time.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     try:
         with TemporaryDirectory(prefix=PARTIAL, dir=folder) as place:
             yield Path(place)
@@ -87,7 +89,8 @@ def remove_partial(folder: Path) -> None:
     """Remove what killed processes left half-written in a folder."""
     for left in folder.glob(f"{PARTIAL}*"):
         if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
+            with suppress(RecursionError):  # it is nested too deep
+                shutil.rmtree(left, ignore_errors=True)
             continue
         with suppress(OSError):
             left.unlink()

@@ -28,6 +28,7 @@ from segjury.metrics import METRICS, READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
 from segjury.runtime import UNLIMITED, Limits, provenance
 from segjury.runtime.limits import GB
+from segjury.runtime.paths import make_folder, resolved
 from segjury.scoring.cases import Progress, score_cases
 from segjury.scoring.copy_warnings import copy_warnings
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
@@ -81,7 +82,7 @@ def score_benchmark(
     known = case_table(definition, reference, cases, case_file)
     costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
     if store is not None:
-        store.mkdir(parents=True, exist_ok=True)
+        make_folder(store)
     begun, clock = datetime.now(UTC), time.perf_counter()
     bytes_each = _bytes_of_a_process(definition, reference, cases)
     workers = runtime.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
@@ -91,12 +92,12 @@ def score_benchmark(
     every = CaseTask(
         definition,
         readings,
-        reference.resolve(),  # a worker may have another working directory
-        predictions.resolve(),
+        resolved(reference),  # a worker may have another working directory
+        resolved(predictions),
         case="",
         methods=tuple(chosen),
         everyone=tuple(chosen),
-        store=store.resolve() if store else None,
+        store=resolved(store) if store else None,
         mark=write_marker(store) if store and scheduler else "",
         follow_links=follow_links,
         code=provenance.code_fingerprint(),
@@ -108,8 +109,8 @@ def score_benchmark(
         (store / every.mark).unlink(missing_ok=True)
     text = text if isinstance(protocol, Protocol) else protocol_text(protocol)
     about = _about(every, text) | {
-        "case_table": str(case_file.resolve()) if case_file else None,
-        "efficiency": str(efficiency.resolve()) if efficiency else None,
+        "case_table": str(resolved(case_file)) if case_file else None,
+        "efficiency": str(resolved(efficiency)) if efficiency else None,
         "cases": len(cases),
         "kept": kept,
         "engine": engine.name,

@@ -6,6 +6,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from segjury.wording import listed
 
 ENDINGS = (*images.SUFFIXES, ".npz")  # of predictions
 TEMPORARY = ("~", ".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp")
+DEEPEST = 16  # folders within each other
 LEFT_BY_SYSTEMS = ("thumbs.db", "desktop.ini", "__macosx")
 
 
@@ -42,16 +44,33 @@ class Found:
 
 
 def files_below(folder: Path) -> Iterator[Found]:
-    """All files of a folder and its folders; links to folders are not followed."""
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        above = Path(place).relative_to(folder).parts
-        for name in sorted(names):
-            try:
-                size = Path(place, name).lstat().st_size
-            except OSError:  # removed in this moment
-                continue
-            yield Found((*above, name), size)
+    """All files of a folder and its folders; links to folders are not followed.
+
+    Nothing reads below the second folder: one that is nested deeper than `DEEPEST` counts as a
+    file, whatever is in it.
+    """
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        above = waiting.pop()
+        folders, files = _entries(folder.joinpath(*above))
+        if len(above) == DEEPEST:
+            folders, files = [], files | dict.fromkeys(folders, 0)
+        for name in sorted(files):
+            yield Found((*above, name), files[name])
+        waiting += [(*above, name) for name in sorted(folders, reverse=True)]
+
+
+def _entries(folder: Path) -> tuple[list[str], dict[str, int]]:
+    """The names of the folders in a folder, but for links, and of its files with their sizes."""
+    folders, files = [], {}
+    with suppress(OSError), os.scandir(folder) as entries:  # it may not be looked into
+        for entry in entries:
+            with suppress(OSError):  # removed in this moment
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif not images.is_folder(Path(entry)):
+                    files[entry.name] = entry.stat(follow_symlinks=False).st_size
+    return folders, files
 
 
 def stem_of(name: str, endings: Sequence[str] = images.SUFFIXES) -> str | None:

@@ -16,6 +16,7 @@ from segjury.benchmark.curate.inspection import CurateTask, Exclusion, Inspected
 from segjury.benchmark.curate.rules import AnyRule, load_rules
 from segjury.benchmark.folders import case_names, refuse_output_among_inputs
 from segjury.protocols import Protocol, load_protocol
+from segjury.runtime.paths import make_folder, resolved
 from segjury.runtime.tables import write_csv
 from segjury.runtime.writing import json_text, write_text
 
@@ -76,7 +77,7 @@ def curate(
         check_empty(Path(link))
     if out is not None:
         refuse_output_among_inputs(Path(out), reference)
-        Path(out).mkdir(parents=True, exist_ok=True)  # first: a wrong place costs no work
+        make_folder(Path(out))  # first: a wrong place costs no work
     cases = case_names(reference)
     known = case_table(protocol, reference, cases)
     tasks = [CurateTask(protocol, reference, case, rules) for case in cases]
@@ -93,7 +94,7 @@ def curate(
     exclusions = tuple(e for case in cases for e in found[case].exclusions)
     about = {
         "protocol": {"name": protocol.name, "hash": protocol.hash},
-        "reference": str(reference.resolve()),
+        "reference": str(resolved(reference)),
         "rules": [rule.model_dump(mode="json") for rule in rules],
     }
     curation = Curation(

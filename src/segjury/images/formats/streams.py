@@ -59,6 +59,8 @@ def refuse_broken_data() -> Iterator[None]:
         yield
     except EOFError:
         raise InputError("is cut short", "Write or copy it again") from None
+    except OverflowError:  # of ISA-L, whose buffer it does not fit into
+        raise InputError("has a gzip header that is too long", "Write it again") from None
     except BrokenDeflateError as error:
         raise InputError(f"cannot be read ({error})", "Write or copy it again") from None
     except OSError as error:

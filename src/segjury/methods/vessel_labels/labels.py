@@ -26,6 +26,7 @@ from segjury.methods.vessel_labels.responses import TILE_VOXELS, Responses, resp
 from segjury.methods.vessel_labels.segmentation import Segmentation, segmentation
 from segjury.methods.vessel_labels.settings import Setting, main_settings, plausible_settings
 from segjury.runtime import default_jobs
+from segjury.runtime.paths import resolved
 from segjury.runtime.writing import write_text
 
 Unit = Literal["voxels", "mm"]
@@ -203,7 +204,7 @@ def _check_folder(image: Path, out: Path, names: list[str]) -> None:
         raise InputError(
             f"{out} has {others[0]}, which would not be written now", "Give another `out`"
         )
-    if image.resolve() in [(out / name).resolve() for name in names]:
+    if resolved(image) in [resolved(out / name) for name in names]:
         raise InputError(f"{image} would be written over", "Give another `out`")
 
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from segjury.errors import InputError
 from segjury.report.figures.pictures.shared.images import CaseImages
 from segjury.report.figures.saving.save import FORMATS, Format, figure_bytes, write_whole
+from segjury.runtime.paths import make_folder
 from segjury.runtime.tables import write_csv
 from segjury.wording import plain, wrapped
 
@@ -49,7 +50,7 @@ class Illustration:
             )
         if suffix == "csv" and self.data is None:
             raise InputError(f"the figure {self.name} has no numbers", "Write it as .svg or .png")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if suffix == "csv" and self.data is not None:
             write_csv(self.data, path)
         else:

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from segjury.report.figures.drawing.style import styled
 from segjury.report.figures.saving.png import indexed_png
 from segjury.report.figures.saving.svg import slim
+from segjury.runtime.paths import make_folder
 from segjury.runtime.writing import whole_file
 
 Format = Literal["svg", "png", "pdf"]
@@ -80,7 +81,7 @@ def save_figure(
     figure: Figure, folder: Path, name: str, formats: Sequence[Format] = FORMATS
 ) -> dict[Format, Path]:
     """Write `folder/<slug of name>.<format>` for each format; says where."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     paths = {each: folder / f"{slug(name)}.{each}" for each in formats}
     for each, path in paths.items():
         write_whole(path, figure_bytes(figure, each))
