@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segjury import images
+from segjury.arrays import Shape
 from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
 from segjury.runtime.paths import resolved
+
+LARGE_BYTES = 1 << 26  # of a file that is not looked at whole without need
 
 # ---- cases and methods ---------------------------------------------------------------------
 
@@ -254,13 +257,21 @@ def escapes(path: Path, method_folder: Path) -> bool:
 # ---- what files hold -----------------------------------------------------------------------
 
 
-def content(path: Path) -> bytes:
-    """Fingerprint of what a file holds; a missing one counts as such."""
+def content(path: Path, expected_shape: Shape | None = None) -> bytes:
+    """Fingerprint of what a file holds; a missing one counts as such.
+
+    A large one is first refused as reading would refuse it, and then counts as its refusal: its
+    gigabytes may be nothing but a number in the folder.
+    """
     try:
+        if path.stat().st_size > LARGE_BYTES:
+            images.check_header(path, expected_shape=expected_shape)
         with path.open("rb") as file:
             return hashlib.file_digest(file, "blake2b").digest()
     except OSError:
         return b"missing"
+    except InputError as error:  # with its place, as no other file is known to be the same
+        return f"{path}: {error}".encode(errors="surrogateescape")
 
 
 def digest(paths: Iterable[Path], content: Callable[[Path], bytes] = content) -> str:

@@ -7,6 +7,7 @@ from segjury.images.formats import SUFFIXES
 from segjury.images.formats.npz import read_nnunet_probability
 from segjury.images.formats.values import whole_numbers
 from segjury.images.reading import (
+    check_header,
     read_grid,
     read_mask,
     read_probability,
@@ -18,6 +19,7 @@ from segjury.images.reading import (
 __all__ = [
     "SUFFIXES",
     "candidates",
+    "check_header",
     "find",
     "is_file",
     "is_folder",

@@ -11,7 +11,7 @@ import numpy as np
 from segjury.arrays import Shape
 from segjury.errors import InputError, MissingInputError, unreadable
 from segjury.images.finding import is_file
-from segjury.images.formats import FORMATS, SUFFIXES
+from segjury.images.formats import FORMATS, SUFFIXES, npz
 from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.values import Labels, Probabilities
 from segjury.images.grid import Grid
@@ -64,6 +64,17 @@ def read_grid(path: Path) -> Grid:
         _refuse_absent(path)
         grid: Grid = format_.read_grid(path)
     return grid
+
+
+def check_header(path: Path, *, expected_shape: Shape | None = None) -> None:
+    """Refuse an image, or nnU-Net's archive, by its header and its size alone.
+
+    Reading would refuse it too, in the same words.
+    """
+    check = npz.check if path.suffix == ".npz" else FORMATS[suffix_of(path)].check
+    with _errors_about(path):
+        _refuse_absent(path)
+        check(path, expected_shape)
 
 
 def read_mask(

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from segjury import runtime
+from segjury import images, runtime
+from segjury.arrays import Shape
 from segjury.benchmark.case import PredictedCase, ReferenceCase
 from segjury.benchmark.copies import Copy, InputFiles
 from segjury.benchmark.folders import (
@@ -88,7 +89,8 @@ def evaluate_case(task: CaseTask) -> CaseScores:
     """Score the methods on one case; results found in the store are not computed again."""
     _check_worker(task)
     clock = time.perf_counter()
-    read = cache(content)  # so that no file is read twice to know what it holds
+    # so that no file is read twice to know what it holds
+    read = cache(partial(content, expected_shape=_shape(task)))
     copies = _copies(task, read)
     store, seen = _store(task), {m: file_stats(_inputs(task, m)) for m in task.methods}
     marks = fingerprints(task, read) if store else {}
@@ -320,6 +322,15 @@ def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dic
         found = [reference, layout, digest(paths, read), *outside, *shared]
         marks[method] = "\0".join([*how, *found])
     return marks
+
+
+def _shape(task: CaseTask) -> Shape | None:
+    """The shape that predictions must have; None where the case will fail for all of them."""
+    references = reference_inputs(task.protocol, task.reference / task.case)
+    try:
+        return images.read_grid(references[0]).shape if references else None
+    except InputError:
+        return None
 
 
 def _links(task: CaseTask) -> str:

@@ -1,4 +1,4 @@
-"""Image formats, one file each: `SUFFIXES`, `read`, `read_grid` and `write`.
+"""Image formats, one file each: `SUFFIXES`, `read`, `read_grid`, `check` and `write`.
 
 All decode what they read here, as libraries trust headers that may lie: every header is checked
 before memory is taken for what it claims, and no more is unpacked than that.

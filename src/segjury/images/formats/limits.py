@@ -15,20 +15,36 @@ from segjury.images.grid import Direction, Doubt, Grid, at_right_angles, other_s
 
 MAX_VOXELS = 2**30
 DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
+SPARE_BYTES = 1 << 26  # of a file beside its voxels, and between a NIfTI header and these
 SMALLEST_DETERMINANT = 1e-6  # axes flatter than this span no volume
 
 
-def check_size(shape: Shape, itemsize: int, limit: int, expected_shape: Shape | None) -> None:
-    """Refuse a shape that is not the expected one, too large, or more than `limit` bytes hold."""
+def check_size(
+    shape: Shape, itemsize: int, n_bytes: int, expected_shape: Shape | None, *, packed: bool
+) -> None:
+    """Refuse a shape that is not the expected one, too large, or not that of a file's `n_bytes`.
+
+    These may be far fewer where they are packed. What follows the voxels is left, yet nobody
+    looks at, or takes the fingerprint of, much more than a header needs: a file of gigabytes takes
+    no room on a disk if they are zeros.
+    """
     if expected_shape is not None and shape != expected_shape:
         raise other_shape(shape, expected_shape)
     if math.prod(shape) > MAX_VOXELS:
         raise InputError(f"claims {shape} voxels in its header, more than {MAX_VOXELS}", "Crop it")
-    if math.prod(shape) * itemsize > limit:
+    needed = math.prod(shape) * itemsize
+    if needed > n_bytes * (DEFLATE_LIMIT if packed else 1):
         raise InputError(
             f"claims {shape} voxels in its header, more than the file can hold",
             "Write or copy it again",
         )
+    refuse_much_more(n_bytes, needed)
+
+
+def refuse_much_more(n_bytes: int, needed: int) -> None:
+    """Refuse a file that is far longer than its header needs."""
+    if n_bytes > 2 * needed + SPARE_BYTES:
+        raise InputError(f"has {n_bytes} bytes, its header needs {needed}", "Write it again")
 
 
 def three_dimensions(sizes: Sequence[int]) -> Shape:

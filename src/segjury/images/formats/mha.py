@@ -28,7 +28,7 @@ from segjury.images.formats.text_headers import (
 )
 from segjury.images.grid import Grid
 
-__all__ = ["SUFFIXES", "read", "read_grid", "write"]
+__all__ = ["SUFFIXES", "check", "read", "read_grid", "write"]
 
 SUFFIXES = (".mha",)
 TYPES = {
@@ -134,4 +134,4 @@ def _flag(fields: Mapping[str, str], names: tuple[str, ...], *, default: bool) -
     return text.lower() in ("true", "1")
 
 
-read, read_grid = readers(_header)
+read, read_grid, check = readers(_header)

@@ -5,6 +5,7 @@ About twice as fast as nibabel or SimpleITK alone (`benchmarks/reading.py`).
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from segjury.arrays import Shape, flat
 from segjury.errors import InputError
 from segjury.images.formats.limits import (
     DEFLATE_LIMIT,
+    SPARE_BYTES,
     check_size,
     numeric,
     three_dimensions,
@@ -37,43 +39,67 @@ from segjury.images.volume import Volume
 SUFFIXES = (".nii.gz", ".nii")
 GZIP = b"\x1f\x8b"
 NIFTI_2 = 540  # bytes of its header
-EXTENSION_BYTES = 1 << 26  # of what may stand between header and data
+START_BYTES = 1 << 20  # of a file in which its header must be; gzip may have a name before it
 
 
 def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
     """The volume in a file, header scaling applied, its voxels changed as they are read."""
-    compressed = path.name.endswith(".gz")
+    header, shape = _checked(path, expected_shape)
+    dtype = numeric(header.get_data_dtype())
+    grid = grid_of(header, shape)
+    slope, intercept = _scaling(header)
+    if (slope, intercept) != (1.0, 0.0):
+        change = _after_scaling(change, slope, intercept)
     with refuse_broken_data(), _open(path) as stream:
-        header = _header(stream)
-        dtype = numeric(header.get_data_dtype())
-        shape = _shape(header)
-        limit = path.stat().st_size * (DEFLATE_LIMIT if compressed else 1)
-        check_size(shape, dtype.itemsize, limit, expected_shape)
-        skip(stream, _bytes_to_data(header, limit))
-        slope, intercept = _scaling(header)
-        if (slope, intercept) != (1.0, 0.0):
-            change = _after_scaling(change, slope, intercept)
+        skip(stream, _data_offset(header, path))
         values, spans = read_values(
             stream, math.prod(shape), dtype, change, keeps_zero=intercept == 0
         )
         stream.read(1)  # lets the checksum behind the data be compared
-    return Volume(values.reshape(shape, order="F"), grid_of(header, shape), spans)
+    return Volume(values.reshape(shape, order="F"), grid, spans)
 
 
 def read_grid(path: Path) -> Grid:
     """The grid of the volume in a file, without reading its voxels."""
-    with refuse_broken_data(), _open(path) as stream:
-        header = _header(stream)
+    header = _header(path)
     return grid_of(header, _shape(header))
 
 
+def check(path: Path, expected_shape: Shape | None) -> None:
+    """Refuse a file by its header and its size, without reading its voxels."""
+    _checked(path, expected_shape)
+
+
+def _checked(path: Path, expected_shape: Shape | None) -> tuple[Any, Shape]:
+    """The header of a file that may hold what it claims, and its shape."""
+    header = _header(path)
+    shape, itemsize = _shape(header), header.get_data_dtype().itemsize
+    check_size(
+        shape, itemsize, path.stat().st_size, expected_shape, packed=path.name.endswith(".gz")
+    )
+    return header, shape
+
+
 def _open(path: Path) -> Any:
-    if not path.name.endswith(".gz"):
-        return path.open("rb")
-    with path.open("rb") as file:
-        if file.read(len(GZIP)) != GZIP:
-            raise InputError("is not a gzip file", "Write it again, or give it its true ending")
-    return igzip.open(path, "rb")
+    return igzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")
+
+
+def _header(path: Path) -> Any:
+    """The header at the beginning of a file, of which no more is looked at."""
+    with refuse_broken_data(), path.open("rb") as file:
+        start = file.read(START_BYTES)
+        stream: Any = io.BytesIO(start)
+        if path.name.endswith(".gz"):
+            if not start.startswith(GZIP):
+                raise InputError("is not a gzip file", "Write it again, or give it its true ending")
+            stream = igzip.IGzipFile(fileobj=stream, mode="rb")
+        try:
+            return _parsed(stream)
+        except EOFError:
+            if file.read(1):
+                what = f"has no header in its first {START_BYTES} bytes"
+                raise InputError(what, "Write it again") from None
+            raise
 
 
 def _header_size(start: bytes) -> int:
@@ -85,7 +111,7 @@ def _header_size(start: bytes) -> int:
     raise InputError("is not a NIfTI file", "Write it again as NIfTI")
 
 
-def _header(stream: Any) -> Any:
+def _parsed(stream: Any) -> Any:
     from nibabel.nifti1 import Nifti1Header  # here, as most commands read no image
     from nibabel.nifti2 import Nifti2Header
     from nibabel.spatialimages import HeaderDataError
@@ -113,17 +139,17 @@ def _shape(header: Any) -> Shape:
     return three_dimensions([int(size) for size in header.get_data_shape()])
 
 
-def _bytes_to_data(header: Any, limit: int) -> int:
-    """How much stands between the header and the data; ITK and nibabel disagree on less than 0."""
-    offset = float(header["vox_offset"])
-    if not offset <= limit:  # nor is NaN
+def _data_offset(header: Any, path: Path) -> int:
+    """Where the data begin; ITK and nibabel disagree on less than the header's size."""
+    offset, limit = float(header["vox_offset"]), path.stat().st_size
+    if not offset <= limit * (DEFLATE_LIMIT if path.name.endswith(".gz") else 1):  # nor is NaN
         raise InputError("puts its data past its end", "Write it again")
     between = int(max(offset, -1)) - int(header["sizeof_hdr"])
     if between < 0:
         raise InputError("puts its data into its header", "Write it again")
-    if between > EXTENSION_BYTES:
+    if between > SPARE_BYTES:
         raise InputError(f"puts {between} bytes before its data", "Write it without extensions")
-    return between
+    return int(offset)
 
 
 def _scaling(header: Any) -> tuple[float, float]:

@@ -19,8 +19,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from isal import isal_zlib
 
+from segjury.arrays import Shape
 from segjury.errors import InputError
-from segjury.images.formats.limits import DEFLATE_LIMIT
+from segjury.images.formats.limits import DEFLATE_LIMIT, refuse_much_more
 from segjury.images.formats.streams import (
     Inflated,
     read_exactly,
@@ -35,6 +36,7 @@ from segjury.images.volume import Volume
 MEMBER = "probabilities.npy"
 DIRECTORY_BYTES = 1 << 20
 HEADER_BYTES = 4096  # of the array: numpy writes 118
+MOST_CLASSES = 256  # as many as there are labels
 ENCRYPTED = 1
 LOCAL_HEADER = struct.Struct("<4s22xHH")
 NPY = b"\x93NUMPY"
@@ -101,20 +103,40 @@ def _member(path: Path) -> zipfile.ZipInfo:
     return member
 
 
-def _read_channel(file: BinaryIO, member: zipfile.ZipInfo, channel: int, grid: Grid) -> Volume:
-    packed = member.compress_type == zipfile.ZIP_DEFLATED
+def check(path: Path, expected_shape: Shape | None) -> None:
+    """Refuse an archive by its headers and its size, without reading its values."""
+    with refuse_broken_data(), path.open("rb") as file:
+        _open_array(file, _member(path), expected_shape)
+
+
+def _open_array(
+    file: BinaryIO, member: zipfile.ZipInfo, expected_shape: Shape | None, *, channel: int = 0
+) -> tuple[_Summed, tuple[int, ...], np.dtype[Any]]:
+    """The array of an archive as a stream, its shape and type, if they can hold a channel."""
     _go_to_data(file, member)
+    packed = member.compress_type == zipfile.ZIP_DEFLATED
     stream = _Summed(Inflated(file, bare=True) if packed else file)
     shape, dtype = _array_header(stream)
-    wanted = grid.shape[::-1]
+    wanted = expected_shape[::-1] if expected_shape else shape[1:]
     if len(shape) != 4 or shape[1:] != wanted or channel >= shape[0]:
+        sizes = ", ".join(map(str, wanted))
         raise InputError(
-            f"holds probabilities of shape {shape}, expected (classes, {wanted[0]}, "
-            f"{wanted[1]}, {wanted[2]}) with at least {channel + 1} classes",
+            f"holds probabilities of shape {shape}, expected (classes, {sizes}) "
+            f"with at least {channel + 1} classes",
             "Export them on the reference grid",
             kind="other-shape",
         )
+    if shape[0] > MOST_CLASSES:
+        raise InputError(f"holds {shape[0]} classes, at most {MOST_CLASSES}", "Export fewer")
+    refuse_much_more(os.fstat(file.fileno()).st_size, math.prod(shape) * dtype.itemsize)
+    return stream, shape, dtype
+
+
+def _read_channel(file: BinaryIO, member: zipfile.ZipInfo, channel: int, grid: Grid) -> Volume:
+    stream, shape, dtype = _open_array(file, member, grid.shape, channel=channel)
+    wanted = shape[1:]
     size = math.prod(wanted) * dtype.itemsize
+    packed = member.compress_type == zipfile.ZIP_DEFLATED
     if (channel + 1) * size > member.compress_size * (DEFLATE_LIMIT if packed else 1):
         raise InputError(f"claims shape {shape}, more than the file can hold", "Export it again")
     skip(stream, channel * size)

@@ -30,7 +30,7 @@ from segjury.images.formats.text_headers import (
 )
 from segjury.images.grid import Grid
 
-__all__ = ["SUFFIXES", "read", "read_grid", "write"]
+__all__ = ["SUFFIXES", "check", "read", "read_grid", "write"]
 
 SUFFIXES = (".nrrd",)
 MAGIC = re.compile(r"NRRD(00\.01|000[1-5])")
@@ -170,4 +170,4 @@ def _vectors(text: str, count: int, length: int, key: str) -> Floats:
     return np.array([numbers(inside.replace(",", " "), length, key) for inside in vectors])
 
 
-read, read_grid = readers(_header)
+read, read_grid, check = readers(_header)

@@ -16,7 +16,7 @@ from isal import igzip
 
 from segjury.arrays import Shape
 from segjury.errors import InputError
-from segjury.images.formats.limits import DEFLATE_LIMIT, check_size
+from segjury.images.formats.limits import check_size
 from segjury.images.formats.streams import (
     Change,
     Inflated,
@@ -112,31 +112,39 @@ def shown(text: str) -> str:
 
 def readers(
     read_header: Callable[[BinaryIO], Header],
-) -> tuple[Callable[..., Volume], Callable[[Path], Grid]]:
-    """The functions `read` and `read_grid` of a format, from the one that reads its header."""
+) -> tuple[Callable[..., Volume], Callable[[Path], Grid], Callable[[Path, Shape | None], None]]:
+    """The functions `read`, `read_grid` and `check` of a format, from the one for its header."""
 
     def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
         """The volume in a file, its voxels changed as they are read."""
         with path.open("rb") as file:
-            return _read_voxels(file, read_header(file), expected_shape, change)
+            header = read_header(file)
+            _check_size(file, header, expected_shape)
+            return _read_voxels(file, header, change)
 
     def read_grid(path: Path) -> Grid:
         """The grid of the volume in a file."""
         with path.open("rb") as file:
             return read_header(file).grid
 
-    return read, read_grid
+    def check(path: Path, expected_shape: Shape | None) -> None:
+        """Refuse a file by its header and its size, without reading its voxels."""
+        with path.open("rb") as file:
+            _check_size(file, read_header(file), expected_shape)
+
+    return read, read_grid, check
 
 
-def _read_voxels(
-    file: BinaryIO, header: Header, expected_shape: Shape | None, change: Change
-) -> Volume:
+def _check_size(file: BinaryIO, header: Header, expected_shape: Shape | None) -> None:
+    """Compare what a header claims with what follows it in the file."""
+    shape, itemsize = header.grid.shape, header.dtype.itemsize
+    n_bytes = os.fstat(file.fileno()).st_size - file.tell()
+    check_size(shape, itemsize, n_bytes, expected_shape, packed=header.packing != "raw")
+
+
+def _read_voxels(file: BinaryIO, header: Header, change: Change) -> Volume:
     """The voxels that begin where `file` stands, changed as they are read."""
     grid, dtype = header.grid, header.dtype
-    limit = os.fstat(file.fileno()).st_size - file.tell()
-    if header.packing != "raw":
-        limit *= DEFLATE_LIMIT
-    check_size(grid.shape, dtype.itemsize, limit, expected_shape)
     with refuse_broken_data(), contextlib.ExitStack() as opened:
         stream: Any = file
         if header.packing == "zlib":
