@@ -17,6 +17,7 @@ from segjury.protocols import Protocol
 from segjury.runtime.writing import json_text, write_text
 
 RUN = "run.json"
+MOST_BYTES = 1 << 26  # of it
 
 
 class _Record(BaseModel):
@@ -86,7 +87,9 @@ class Run(_Record):
     def read(cls, path: str | Path) -> Run | None:
         """The `run.json` in a folder, or beside a table of scores; None if there is none to use."""
         try:
-            return cls.model_validate(json.loads((_folder(Path(path)) / RUN).read_text("utf-8")))
+            with (_folder(Path(path)) / RUN).open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            return cls.model_validate(json.loads(content)) if len(content) <= MOST_BYTES else None
         except (OSError, ValueError, RecursionError):
             return None
 

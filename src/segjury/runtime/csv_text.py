@@ -9,6 +9,8 @@ from pathlib import Path
 
 from segjury.errors import InputError, MissingInputError
 
+PIECE_BYTES = 1 << 20
+ZEROS = bytes(4)  # in which there is a NUL, also in UTF-16
 MOST_COLUMNS = 10_000
 _SEPARATORS = ",;\t|"
 
@@ -44,6 +46,7 @@ def read_text(path: Path) -> bytes:
 
     UTF-16 is read where a mark says so; any other encoding is refused.
     """
+    _refuse_zeros(path)
     data, file = path.read_bytes(), path.name
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = _from_utf16(data, file)
@@ -53,6 +56,18 @@ def read_text(path: Path) -> bytes:
     data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     _check_utf8(data, file)  # arrow would print a traceback of its own
     return data
+
+
+def _refuse_zeros(path: Path) -> None:
+    """Refuse what is no text where zeros begin: they may go on for more than memory holds."""
+    lines = 1
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            before, zeros, _ = piece.partition(ZEROS)
+            lines += before.count(b"\n")
+            if zeros:
+                what = f"{path.name} is not text (line {lines} has a NUL)"
+                raise InputError(what, "Save it as CSV in UTF-8")
 
 
 def header(data: bytes, file: str) -> tuple[list[str], str]:
