@@ -21,6 +21,7 @@ from segjury.metrics import Reading
 from segjury.platforms.notebook import NotebookStudy
 from segjury.protocols import Protocol, load_protocol
 from segjury.results import Results
+from segjury.runtime.paths import make_folder
 from segjury.runtime.tables import write_csv
 from segjury.scoring.evaluate import run
 from segjury.scoring.run import Progress
@@ -82,7 +83,7 @@ def compare(
     place = None if out is None else Path(out)
     if place:
         refuse_output_among_inputs(place, truth, *folders)
-        place.mkdir(parents=True, exist_ok=True)  # before any work: a wrong place costs none
+        make_folder(place)  # before any work: a wrong place costs none
     with _side_by_side(folders) as (both, names):
         results = run(
             protocol,
