@@ -72,6 +72,15 @@ class SparseLabels:
             return self.listed[1]
         return np.concatenate([labels for _, labels in self.pieces()])
 
+    def painted(self, size: int) -> NDArray[Any]:
+        """The labels of all voxels of an image of a given size, flat; 0 where there is none."""
+        if self.listed is None:
+            return self.image
+        voxels, labels = self.listed
+        image = np.zeros(size, labels.dtype)
+        image[voxels] = labels
+        return image
+
     def select(self, wanted: Callable[[NDArray[Any]], Bools]) -> Ints:
         """The voxels with a wanted label as one list; 0 is never wanted."""
         if self.listed:

@@ -27,7 +27,7 @@ from segjury.metrics.metric import Metric, Options
 __all__ = ["ahd", "bavd"]
 
 VOXEL_UNITS: Triple = (1.0, 1.0, 1.0)
-AT_ONCE = 1 << 25  # voxels, so that a mask that is nearly full needs little memory
+AT_ONCE = 1 << 26  # voxels, so that a mask that is nearly full needs little memory
 
 
 class VoxelDistanceOptions(Options):

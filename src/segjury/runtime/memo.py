@@ -20,3 +20,7 @@ class Memo:
             self._values[key] = compute()
         value: R = self._values[key]
         return value
+
+    def __contains__(self, key: tuple[object, ...]) -> bool:
+        """Whether the value of a key has been computed."""
+        return key in self._values

@@ -6,8 +6,9 @@ is kept with the reference, once for all methods.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from segjury.arrays import Box, bounding_box, flat, joined_spans
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
 from segjury.images.volume import Volume
-from segjury.metrics import agreement, calibration, distances, invasion, overlap, surface
+from segjury.metrics import agreement, calibration, crowded, distances, invasion, overlap, surface
 from segjury.metrics.confusion import Confusion
+from segjury.metrics.geometry.dimension import is_volume
 from segjury.metrics.metric import Reading
 from segjury.runtime.memo import Memo, R
 from segjury.scoring.features import LengthUnit, MaskFeatures
@@ -222,6 +224,28 @@ class Comparison:
                 self._predicted(label).surface(definition, unit),
             ),
         )
+
+    def surface_nsd(
+        self, label: int, definition: surface.Definition, unit: LengthUnit, tolerance: float
+    ) -> float:
+        """NSD of a label, from the distances where they are there already."""
+        key = "surface", label, definition, unit
+        if key in self._kept:
+            found = self.surface_distances(label, definition, unit)
+            return surface.nsd_from_distances(found, tolerance)
+        reference = self.reference_mask(label).surface(definition, unit)
+        if self._crowded_map:
+            return crowded.label_nsd(reference, self._crowded_map, label, tolerance)
+        predicted = self._predicted(label).surface(definition, unit)
+        return surface.surface_nsd(reference, predicted, tolerance)
+
+    @cached_property
+    def _crowded_map(self) -> crowded.CrowdedMap | None:
+        """The predicted labels, where they are very many voxels of a volume together."""
+        joint, shape = self._joint(self.reference.consensus.patterns), self.reference.grid.shape
+        if joint[:, 1:].sum() <= crowded.MANY_VOXELS or not is_volume(shape):
+            return None
+        return crowded.CrowdedMap(self.prediction.marks.painted(math.prod(shape)), shape)
 
     def voxel_distances(self, label: int, unit: LengthUnit) -> distances.VoxelDistances:
         """Distances between the voxels that only one of the masks of a label has, and the other."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from segjury.metrics import surface
 from segjury.metrics.metric import Options, Reading
 from segjury.scoring.comparison import Comparison
+from segjury.scoring.features import LengthUnit
 from segjury.scoring.scorers.measured import Measured, of_masks, scorer
 
 
@@ -15,13 +16,13 @@ def score_nsd(
     comparison: Comparison, label: int, use: surface.NsdOptions, reading: Reading
 ) -> Measured:
     """Share of the surfaces within the tolerance; the released one counts in voxels."""
+    how: tuple[surface.Definition, LengthUnit, float]
     if reading == "released":
-        found = comparison.surface_distances(label, "edge-voxels", "voxels")
-        tolerance = use.released_tolerance_voxels
+        how = "edge-voxels", "voxels", use.released_tolerance_voxels
     else:
-        found = comparison.surface_distances(label, use.definition, "mm")
-        tolerance = use.tolerance_mm
-    return of_masks(surface.nsd_from_distances(found, tolerance), comparison, label)
+        how = use.definition, "mm", use.tolerance_mm
+    value = comparison.once(("nsd", label, *how), lambda: comparison.surface_nsd(label, *how))
+    return of_masks(value, comparison, label)
 
 
 @scorer(surface.HD95)
@@ -30,10 +31,9 @@ def score_hd95(
 ) -> Measured:
     """95th percentile of the surface distances, by the convention asked for."""
     definition: surface.Definition = "surfel" if use.convention == "surfel" else "edge-voxels"
-    found = comparison.surface_distances(label, definition, "mm")
     pooled = use.convention == "edge-voxels-pooled"
     measure = surface.pooled_hd95_from_distances if pooled else surface.hd95_from_distances
-    return of_masks(measure(found), comparison, label)
+    return _measured(comparison, label, definition, measure)
 
 
 def _distance_scorer(
@@ -42,10 +42,23 @@ def _distance_scorer(
     """The scorer of a measure of the distances between the surfaces, by area, in mm."""
 
     def score(comparison: Comparison, label: int, _use: Options, _reading: Reading) -> Measured:
-        found = comparison.surface_distances(label, "surfel", "mm")
-        return of_masks(measure(found), comparison, label)
+        return _measured(comparison, label, "surfel", measure)
 
     return score
+
+
+def _measured(
+    comparison: Comparison,
+    label: int,
+    definition: surface.Definition,
+    measure: Callable[[surface.SurfaceDistances], float],
+) -> Measured:
+    """A measure of the distances in mm, taken once for all readings."""
+    value = comparison.once(
+        (measure.__name__, label, definition),
+        lambda: measure(comparison.surface_distances(label, definition, "mm")),
+    )
+    return of_masks(value, comparison, label)
 
 
 scorer(surface.HD)(_distance_scorer(surface.hd_from_distances))
