@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from segjury.arrays import nonzero_voxels
-from segjury.metrics import READINGS
+from segjury.metrics import READINGS, surface
 from segjury.metrics.laws import blob
 from segjury.metrics.surface import (
     ASSD,
@@ -316,6 +316,28 @@ def test_a_lost_sheet_can_raise_nsd():
     twice = ndimage.binary_erosion(once)
     score = partial(nsd, mask, spacing_mm=(1.0, 1.0, 2.1), tolerance_mm=2.0)
     assert score(twice) > score(once)
+
+
+@few
+@given(seed=seeds)
+def test_percentiles_of_many_values_are_those_of_few(seed):
+    a, b = two_blobs(seed)
+    expected = hd95(a, b, spacing_mm=(0.7, 1.0, 2.5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(surface, "MANY_VALUES", 0)
+        assert hd95(a, b, spacing_mm=(0.7, 1.0, 2.5)) == expected
+        assert hd95(a, a) == 0
+
+
+@few
+@given(seed=seeds)
+def test_nsd_needs_no_distances(seed):
+    a, b = two_blobs(seed)
+    for definition in ("surfel", "edge-voxels"):
+        distances = distances_between(a, b, (0.7, 1.0, 2.5), definition)
+        for t in (0.0, 0.7, 2.0, 2.5, 9.0):
+            value = nsd(a, b, spacing_mm=(0.7, 1.0, 2.5), tolerance_mm=t, definition=definition)
+            assert value == nsd_from_distances(distances, t)
 
 
 @few

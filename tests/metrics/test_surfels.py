@@ -87,9 +87,13 @@ def test_the_surface_of_a_box_is_its_faces_with_bevelled_edges():
 # ---- edges, corners and nearest points from flat indices --------------------------------------
 
 
-@pytest.fixture(params=[1, 60, 1 << 20], ids=lambda n: f"slabs of {n}")
+@pytest.fixture(params=itertools.product([1, 60, 1 << 20], ["as wide", "cut", "scattered"]))
 def _slab_size(request, monkeypatch):
-    monkeypatch.setattr(outline, "SLAB_VOXELS", request.param)
+    """Slabs of all sizes: as wide as the image, cut to their voxels, and of single voxels."""
+    size, way = request.param
+    monkeypatch.setattr(outline, "SLAB_VOXELS", size)
+    monkeypatch.setattr(outline, "DENSE", 1 << 30 if way == "as wide" else 1)
+    monkeypatch.setattr(outline, "SPARSE", 0 if way == "scattered" else 1 << 30)
 
 
 @pytest.mark.usefixtures("_slab_size")
@@ -136,18 +140,68 @@ def test_a_mask_of_nothing_has_no_outline():
     assert corner_patterns(nothing, (3, 4, 5))[0].size == 0
 
 
+def brute_force(points, others):
+    here, there = (some.indices(np.arange(some.flat.size)) for some in (points, others))
+    offsets = (here[:, None] - there[None]) * points.spacing
+    return np.sqrt((offsets**2).sum(axis=2)).min(axis=1)
+
+
+def random_points(counts, shape=(30, 20, 10), spacing=(0.7, 1.1, 2.5)):
+    rng, size = np.random.default_rng(0), math.prod(shape)
+    return [Points(np.sort(rng.choice(size, n, replace=False)), shape, spacing) for n in counts]
+
+
 @pytest.mark.parametrize("box_voxels", [0, 10**9], ids=["tree", "distance transform"])
 @pytest.mark.parametrize("near_voxels", [0.1, 3.0, 8.0])
 def test_nearest_points_by_whatever_means(box_voxels, near_voxels, monkeypatch):
     monkeypatch.setattr(nearest, "NEAR_VOXELS", near_voxels)
+    monkeypatch.setattr(nearest, "FAR_VOXELS", 2 * near_voxels)
     monkeypatch.setattr(nearest, "BOX_VOXELS_PER_FAR_POINT", box_voxels)
-    rng = np.random.default_rng(0)
-    shape, spacing = (30, 20, 10), (0.7, 1.1, 2.5)
-    a, b = (Points(np.sort(rng.choice(6000, n, replace=False)), shape, spacing) for n in (150, 40))
-    here, there = (points.indices(np.arange(points.flat.size)) for points in (a, b))
-    offsets = (here[:, None] - there[None]) * spacing
-    expected = np.sqrt((offsets**2).sum(axis=2)).min(axis=1)
-    np.testing.assert_allclose(nearest_distances(a, b), expected, atol=1e-12)
+    a, b = random_points((150, 40))
+    np.testing.assert_allclose(nearest_distances(a, b), brute_force(a, b), atol=1e-12)
+
+
+@pytest.mark.parametrize("counts", [(150, 40), (40, 150), (5, 3000), (3000, 5), (900, 900)])
+@pytest.mark.parametrize("step_voxels", [1, 4])
+@pytest.mark.parametrize("piece", [1, 1 << 20])
+def test_nearest_points_among_many(counts, step_voxels, piece, monkeypatch):
+    monkeypatch.setattr(nearest, "MANY_POINTS", 0)
+    monkeypatch.setattr(nearest, "BOX_VOXELS_PER_POINT", 1 << 30)
+    monkeypatch.setattr(nearest, "STEP_VOXELS", step_voxels)
+    monkeypatch.setattr(nearest, "PIECE", piece)
+    a, b = random_points(counts)
+    low = Points(b.flat[b.flat < 4000], b.shape, b.spacing)  # nothing near the upper points
+    np.testing.assert_allclose(nearest_distances(a, low), brute_force(a, low), atol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [0.5, 3.0])
+def test_distances_up_to_a_limit(limit):
+    a, b = random_points((150, 40))
+    found, expected = nearest_distances(a, b, limit=limit), brute_force(a, b)
+    near = expected <= limit
+    assert 0 < near.sum() < near.size
+    np.testing.assert_allclose(found[near], expected[near], atol=1e-12)
+    assert (found[~near] > limit).all()
+
+
+def test_a_mask_that_is_all_surface_is_put_into_no_search_tree(monkeypatch):
+    def refuse(points):
+        raise AssertionError(f"a tree of {points.flat.size} points")
+
+    shape = (48, 48, 48)
+    sheets, reference = np.zeros((2, *shape), bool)
+    sheets[::2] = True
+    reference[20:28, 20:28, 20:28] = True
+    monkeypatch.setattr(Points, "tree", property(refuse))
+    cube, sheet = (
+        mask_surface(nonzero_voxels(mask), shape, (1.0, 1.0, 1.0)).points
+        for mask in (reference, sheets)
+    )
+    there, back = nearest_distances(cube, sheet), nearest_distances(sheet, cube)
+    # every corner of a voxel lies at a sheet, but for those of the last plane
+    assert there.max() == 0
+    # the farthest corner of the image, 20 from the cube on each axis
+    assert back.max() == pytest.approx(math.hypot(20, 20, 20))
 
 
 def test_points_of_different_grids_are_refused():

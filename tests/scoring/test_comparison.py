@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,12 @@ from segjury.consensus import pack
 from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
-from segjury.metrics import READINGS, mr_ece
+from segjury.metrics import READINGS, crowded, mr_ece
 from segjury.metrics.calibration import MrEceOptions
 from segjury.metrics.surface import NsdOptions
+from segjury.protocols import load_protocol
 from segjury.scoring.comparison import Comparison
+from segjury.scoring.score import score
 from segjury.scoring.scorers.calibration import score_mr_ece
 from segjury.scoring.scorers.surface import score_nsd
 
@@ -52,3 +56,43 @@ def test_the_released_nsd_takes_one_slice_for_a_volume():
     # every voxel has a neighbour outside the slice: 16 of 16 and 16 of 36 lie in the other mask
     assert score_nsd(comparison, 1, options, "released").value == pytest.approx(32 / 52)
     assert score_nsd(comparison, 1, options, "corrected").value == 0
+
+
+def label_maps(shape, classes, rng):
+    """A reference of small boxes of all classes, and a prediction of noise all over."""
+    reference = np.zeros(shape, np.uint8, "F")
+    for label in range(1, classes + 1):
+        x, y, z = rng.integers(0, np.array(shape) - 6).tolist()
+        reference[x : x + 5, y : y + 6, z : z + 4] = label
+    noise = rng.integers(1, classes + 1, shape, np.uint8)
+    return reference, np.asfortranarray(noise)
+
+
+def of_labels(reference, prediction):
+    protocol, grid = load_protocol("aortaseg-2024"), Grid(reference.shape, (0.7, 1.1, 2.5))
+    names = tuple(protocol.reference.labels)
+    patterns = pack(reference[None], n_labels=len(names) + 1)
+    scored = score(
+        ReferenceCase(grid, patterns, names, {}),
+        PredictedCase(SparseLabels.of(prediction)),
+        protocol,
+    )
+    return {(row.metric, row.structure, row.reading): row.value for row in scored.rows}
+
+
+def test_scores_of_a_crowded_map_are_those_of_its_masks(monkeypatch):
+    reference, prediction = label_maps((20, 22, 24), 23, np.random.default_rng(0))
+    expected = of_labels(reference, prediction)
+    monkeypatch.setattr(crowded, "MANY_VOXELS", 0)
+    assert of_labels(reference, prediction) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_noise_of_many_labels_takes_a_few_bytes_per_voxel():
+    shape = (160, 160, 100)
+    reference, prediction = label_maps(shape, 23, np.random.default_rng(0))
+    of_labels(reference[:9, :9, :9], prediction[:9, :9, :9].copy("F"))  # what is made once
+    tracemalloc.start()
+    of_labels(reference, prediction)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 25 * reference.size
