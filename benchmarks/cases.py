@@ -55,7 +55,7 @@ def write_cases(
         for name, array in make(shape, methods, form, rng):
             path = folder / name.replace("CASE", case)
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, array, shape, SPACING_MM[protocol])
+            write_image(path, array, shape, SPACING_MM[protocol])
     return folder
 
 
@@ -73,8 +73,10 @@ def _lesion(shape: Shape, methods: int, form: str, rng: np.random.Generator) -> 
         radii = 0.5 * size
     for rater in range(5):
         mask = np.zeros(shape, np.uint8, "F")
-        _ellipsoid(mask, middle, 2.5 * radii, 2)
-        _ellipsoid(mask, middle + rng.normal(0, 0.1, 3) * radii, (0.85 + 0.07 * rater) * radii, 1)
+        mark_ellipsoid(mask, middle, 2.5 * radii, 2)
+        mark_ellipsoid(
+            mask, middle + rng.normal(0, 0.1, 3) * radii, (0.85 + 0.07 * rater) * radii, 1
+        )
         yield f"reference/CASE/annotation_{rater + 1}.nii.gz", mask
     vessels = np.zeros(shape, np.uint8, "F")
     for label in range(1, 6):
@@ -102,7 +104,7 @@ def _organs(shape: Shape, methods: int, form: str, rng: np.random.Generator) -> 
     for rater in range(3):
         mask = np.zeros(shape, np.uint8, "F")
         for middle, radii, label in organs:
-            _ellipsoid(mask, middle * size, (0.95 + 0.04 * rater) * radii * size, label)
+            mark_ellipsoid(mask, middle * size, (0.95 + 0.04 * rater) * radii * size, label)
         yield f"reference/CASE/annotation_{rater + 1}.nii.gz", mask
     for folder, moved in _methods(methods, np.zeros(3), 0.02 * size, rng):
         maps = [np.zeros(shape, np.float32, "F") for _ in range(3)]
@@ -164,7 +166,8 @@ def _methods(
 # ---- shapes --------------------------------------------------------------------------------
 
 
-def _ellipsoid(mask: Array, middle: Array, radii: Array, label: int) -> None:
+def mark_ellipsoid(mask: Array, middle: Array, radii: Array, label: int) -> None:
+    """Mark the voxels of an ellipsoid."""
     for place, distance in _around(mask.shape, middle, radii):
         mask[place][distance <= 1] = label
 
@@ -271,7 +274,7 @@ def _maps(
             yield f"{folder}/{name}.nii.gz", p
 
 
-def _write(
+def write_image(
     path: Path, array: Array | Callable[[int, int], Array], shape: Shape, spacing_mm: Any
 ) -> None:
     """Write NIfTI a few planes at a time."""

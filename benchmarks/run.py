@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import scoring
+from hostile import hostile
 from ranking import ranking
 from reading import reading
 from report import report
@@ -24,6 +25,7 @@ PARTS: dict[str, Callable[..., Iterator[str]]] = {
     "growth": scoring.growth,
     "processes": scoring.processes,
     "limits": scoring.limits,
+    "hostile": hostile,
     "reading": reading,
     "ranking": ranking,
     "report": report,
