@@ -23,7 +23,11 @@ def bench(monkeypatch):
         module, _, name = function.rpartition(".")
         return getattr(import_module(module), name)(*arguments)
 
-    monkeypatch.setattr(scoring, "apart", here)
+    hostile = import_module("hostile")
+    for module in (scoring, hostile):
+        monkeypatch.setattr(module, "apart", here)
+    few = {name: hostile.MASKS[name] for name in ("sheets across z", "two corners")}
+    monkeypatch.setattr(hostile, "MASKS", few)
     monkeypatch.setattr(scoring, "_shrunk", lambda _: (32, 32, 32))
     yield import_module("run")
     for name in {path.stem for path in FOLDER.glob("*.py")} & set(sys.modules):
@@ -31,7 +35,8 @@ def bench(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("part", "rows"), [("protocols", 4), ("growth", 3), ("processes", 4), ("reading", 4)]
+    ("part", "rows"),
+    [("protocols", 4), ("growth", 3), ("processes", 4), ("hostile", 9), ("reading", 4)],
 )
 def test_a_part_prints_a_table_with_all_its_rows(bench, part, rows):
     (text,) = bench.run(part, quick=True)
@@ -51,3 +56,14 @@ def test_adverse_cases_are_scored_too(tmp_path, protocol):
     scores = segjury.evaluate(protocol, **folders)
     assert set(scores["status"]) <= {"ok", "undefined"}
     assert (scores["status"] == "ok").mean() > 0.5
+
+
+@pytest.mark.usefixtures("bench")
+def test_hostile_masks_have_labels_of_the_classes_and_few_are_alike():
+    masks = import_module("hostile_masks")
+    made = {name: masks.hostile_mask(name, (30, 31, 32), classes=3, seed=1) for name in masks.MASKS}
+    for name, mask in made.items():
+        assert (mask.shape, mask.dtype.name) == ((30, 31, 32), "uint8"), name
+        assert mask.flags.f_contiguous, name
+        assert 0 < mask.max() <= 3, name
+    assert len({mask.tobytes() for mask in made.values()}) == len(made)

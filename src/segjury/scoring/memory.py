@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from segjury.benchmark.loading import MOST_AHEAD, READ_AHEAD_BYTES
 from segjury.metrics.geometry.nearest import MOST_BOX_VOXELS
 
@@ -10,18 +12,28 @@ PROCESS_BYTES = 350_000_000  # Python, its libraries, and work on pieces of a vo
 # Bytes per voxel in a bad case. What is 0 takes next to nothing, so that a usual one needs less.
 MASK = 1
 MAP = 8  # float64
-LISTS = 8  # voxels and their distances, where a third of all is marked
+SHAPES = 4  # the label map again, and what is near the reference
+LISTS = 28  # the elements of a surface with weights and distances, where all voxels are such
 TRANSFORM = 16  # distances by a transform
+DISTANCES = {
+    "hd",
+    "hd95",
+    "assd",
+    "masd",
+    "bavd",
+    "ahd",
+}  # they list all of a surface; NSD does not
 
 
-def case_bytes(voxels: int, *, n_labels: int, n_maps: int) -> int:
+def case_bytes(voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: int) -> int:
     """Upper estimate of the memory that scoring a case takes besides `PROCESS_BYTES`.
 
-    For masks that are full and maps of float64 without a zero; without maps, for protocols that
-    look at shapes, where a third of the voxels is marked.
+    For masks that are full, or nothing but surface, and maps of float64 without a zero.
     """
     prediction = voxels * (MASK + MAP * n_maps)
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
     patterns = voxels * (2 if n_labels > 1 else 1)
-    shapes = 0 if n_maps else LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
+    shapes = 0 if n_maps else SHAPES * voxels
+    if DISTANCES & set(metrics):
+        shapes = LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
     return patterns + max(prediction, waiting) + shapes

@@ -159,6 +159,7 @@ def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str
                 continue  # the case will say so itself
     return PROCESS_BYTES + case_bytes(
         max(voxels),
+        metrics=[use.name for use in protocol.metrics],
         n_labels=len(protocol.reference.labels),
         n_maps=len(protocol.probability_stems),
     )
