@@ -16,8 +16,11 @@ SCORED_BY = (
     *(f"benchmark/{name}.py" for name in ("case", "copies", "folders", "loading", "names")),
     *(f"scoring/{name}.py" for name in ("comparison", "facts", "features", "one_case")),
     *(f"scoring/{name}" for name in ("policy.py", "records.py", "score.py", "scorers", "store.py")),
-    *(f"runtime/{name}.py" for name in ("__init__", "cluster", "engine", "limits", "memo")),
-    *(f"runtime/{name}.py" for name in ("paths", "processes", "provenance", "resources", "writing")),
+    *(
+        f"runtime/{name}.py"
+        for name in ("__init__", "cluster", "engine", "limits", "memo", "writing")
+    ),
+    *(f"runtime/{name}.py" for name in ("paths", "processes", "provenance", "resources")),
 )
 
 

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from segjury.errors import is_hidden
-
 from segjury.runtime.paths import make_folder
 
 PARTIAL = ".partial-"  # how the name of a file begins that is not yet whole
