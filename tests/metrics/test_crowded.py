@@ -61,6 +61,17 @@ def test_a_distance_equal_to_the_tolerance_is_within_it(definition):
 
 
 @each_definition
+@pytest.mark.parametrize("tolerance_mm", [1e12, 1e300])
+def test_a_tolerance_beyond_any_image_is_one(definition, tolerance_mm):
+    reference, labels = np.zeros((2, 6, 7, 8), int)
+    reference[0, 0, 0] = labels[5, 6, 7] = 1
+    given = (0.7, 1.1, 2.5), tolerance_mm
+    assert of_map(reference == 1, labels, 1, *given, definition) == 1
+    named = {"spacing_mm": given[0], "tolerance_mm": tolerance_mm, "definition": definition}
+    assert nsd(reference, labels, **named) == 1
+
+
+@each_definition
 def test_empty_references_and_labels(definition):
     nothing, something = np.zeros((2, 4, 4, 4), int)
     something[1, 1, 1] = 1

@@ -18,8 +18,8 @@ from segjury.images.grid import Grid
 from segjury.metrics.geometry import morphometry
 from segjury.metrics.geometry.calibre import calibre_mm
 from segjury.metrics.geometry.dimension import stood_up, three_spacings
-from segjury.metrics.geometry.outline import corner_patterns, edge_voxels
 from segjury.metrics.geometry.skeleton import branch_count, centreline_length_mm
+from segjury.metrics.geometry.surfaces.outline import corner_patterns, edge_voxels
 from segjury.metrics.geometry.thinning import skeleton
 from segjury.metrics.topology import BettiNumbers, betti_numbers, radius_recall
 from segjury.raters.displacement import Boundary, boundary_mm

@@ -7,8 +7,8 @@ import pytest
 from scipy import ndimage
 
 from segjury.arrays import flat
-from segjury.metrics.geometry import label_outlines
-from segjury.metrics.geometry.label_outlines import LabelOutlines
+from segjury.metrics.geometry.surfaces import label_outlines
+from segjury.metrics.geometry.surfaces.label_outlines import LabelOutlines
 
 BITS = (1 << np.arange(8)).reshape(2, 2, 2, order="F")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from segjury.metrics.geometry import reach
-from segjury.metrics.geometry.nearest import Points
-from segjury.metrics.geometry.reach import Reach, within_reach
+from segjury.metrics.geometry.surfaces import reach
+from segjury.metrics.geometry.surfaces.points import Points
+from segjury.metrics.geometry.surfaces.reach import Reach, within_reach
 
 
 @pytest.fixture(params=["searched", "slabs of a plane", "slabs of 40", "one slab"])

@@ -10,10 +10,11 @@ import pytest
 from scipy import ndimage
 
 from segjury.arrays import nonzero_voxels
-from segjury.metrics.geometry import nearest, outline
-from segjury.metrics.geometry.nearest import Points, nearest_distances
-from segjury.metrics.geometry.outline import corner_patterns, edge_voxels
-from segjury.metrics.geometry.surfels import CORNERS, surfel_areas_mm2
+from segjury.metrics.geometry.surfaces import nearest, outline, points
+from segjury.metrics.geometry.surfaces.nearest import nearest_distances
+from segjury.metrics.geometry.surfaces.outline import corner_patterns, edge_voxels
+from segjury.metrics.geometry.surfaces.points import Points
+from segjury.metrics.geometry.surfaces.surfels import CORNERS, surfel_areas_mm2
 from segjury.metrics.surface import mask_surface
 
 # ---- surface elements -------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def test_nearest_points_among_many(counts, step_voxels, piece, monkeypatch):
     monkeypatch.setattr(nearest, "MANY_POINTS", 0)
     monkeypatch.setattr(nearest, "BOX_VOXELS_PER_POINT", 1 << 30)
     monkeypatch.setattr(nearest, "STEP_VOXELS", step_voxels)
-    monkeypatch.setattr(nearest, "PIECE", piece)
+    monkeypatch.setattr(points, "PIECE", piece)
     a, b = random_points(counts)
     low = Points(b.flat[b.flat < 4000], b.shape, b.spacing)  # nothing near the upper points
     np.testing.assert_allclose(nearest_distances(a, low), brute_force(a, low), atol=1e-12)

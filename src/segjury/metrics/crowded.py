@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Box, Ints, Shape, coordinates
-from segjury.metrics.geometry.label_outlines import LabelOutlines
-from segjury.metrics.geometry.nearest import Points
-from segjury.metrics.geometry.outline import (
+from segjury.metrics.geometry.surfaces.label_outlines import LabelOutlines
+from segjury.metrics.geometry.surfaces.outline import (
     corner_grid,
     corner_patterns,
     edge_voxels,
     placed,
 )
-from segjury.metrics.geometry.surfels import PATTERNS, surfel_areas_mm2
+from segjury.metrics.geometry.surfaces.points import Points
+from segjury.metrics.geometry.surfaces.reach import margins_of
+from segjury.metrics.geometry.surfaces.surfels import PATTERNS, surfel_areas_mm2
 from segjury.metrics.surface import Surface, surface_nsd
 
 MANY_VOXELS = 1 << 21  # below, all of a surface is listed
@@ -58,7 +59,7 @@ def _surface_near(
 ) -> tuple[Surface, float]:
     """The surface of a label near the reference's, and the weight of what it has elsewhere."""
     shape, spacing = prediction.shape, reference.points.spacing
-    margins = [int(tolerance_mm / size * (1 + 1e-6)) + 1 for size in spacing]
+    margins = margins_of(tolerance_mm, spacing)
     box, voxels = reference.points.box, np.zeros(0, np.int64)
     if box:
         # Two voxels further, so that all around a corner or edge voxel that counts is known.

@@ -20,8 +20,9 @@ from pydantic import Field
 
 from segjury.arrays import Ints, Shape, Spacing, Triple
 from segjury.metrics.geometry.dimension import three_spacings
-from segjury.metrics.geometry.nearest import Points, check_spacing, contained, nearest_distances
-from segjury.metrics.geometry.outline import edge_voxels, flat_masks
+from segjury.metrics.geometry.surfaces.nearest import nearest_distances
+from segjury.metrics.geometry.surfaces.outline import edge_voxels, flat_masks
+from segjury.metrics.geometry.surfaces.points import Points, check_spacing, contained
 from segjury.metrics.metric import Metric, Options
 
 __all__ = ["ahd", "bavd"]

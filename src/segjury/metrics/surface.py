@@ -25,10 +25,16 @@ from pydantic import Field
 
 from segjury.arrays import Bools, Floats, Ints, Shape, Spacing, Triple
 from segjury.metrics.geometry.dimension import is_volume, stood_up, three_spacings
-from segjury.metrics.geometry.nearest import Points, check_spacing, nearest_distances
-from segjury.metrics.geometry.outline import corner_grid, corner_patterns, edge_voxels, flat_masks
-from segjury.metrics.geometry.reach import Reach, within_reach
-from segjury.metrics.geometry.surfels import surfel_areas_mm2
+from segjury.metrics.geometry.surfaces.nearest import nearest_distances
+from segjury.metrics.geometry.surfaces.outline import (
+    corner_grid,
+    corner_patterns,
+    edge_voxels,
+    flat_masks,
+)
+from segjury.metrics.geometry.surfaces.points import Points, check_spacing
+from segjury.metrics.geometry.surfaces.reach import Reach, within_reach
+from segjury.metrics.geometry.surfaces.surfels import surfel_areas_mm2
 from segjury.metrics.inputs import spacing_of
 from segjury.metrics.metric import Metric, Options, Reading
 
@@ -38,6 +44,7 @@ Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]
 
 ROUNDING = 1e-9  # what equals a limit up to rounding has reached it
+LARGEST = float(np.finfo(np.float32).max)
 MANY_VALUES, BINS = 1 << 22, 1 << 14  # so many are not sorted; they are counted in so many ranges
 
 
@@ -300,7 +307,8 @@ def _tolerated(tolerance_mm: float, definition: Definition) -> Callable[[Floats]
     if not (math.isfinite(tolerance_mm) and tolerance_mm >= 0):
         raise ValueError(f"tolerance_mm is {tolerance_mm}, expected a finite number from 0 on")
     if definition == "edge-voxels":
-        return lambda d: np.asarray(d.astype(np.float32) <= np.float32(tolerance_mm))
+        single = np.float32(min(tolerance_mm, LARGEST))
+        return lambda d: np.asarray(d.astype(np.float32) <= single)
     return lambda d: np.asarray(d <= tolerance_mm * (1 + ROUNDING))
 
 

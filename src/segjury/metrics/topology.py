@@ -12,9 +12,9 @@ from pydantic import Field
 from segjury.arrays import LONGEST_SPAN, Ints, Shape
 from segjury.metrics.geometry.calibre import calibre_mm
 from segjury.metrics.geometry.dimension import stood_up
-from segjury.metrics.geometry.nearest import contained
 from segjury.metrics.geometry.neighbourhood import padded, voxels_of
-from segjury.metrics.geometry.outline import flat_masks
+from segjury.metrics.geometry.surfaces.outline import flat_masks
+from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.geometry.thinning import Thinning, skeleton_voxels, thin_voxels
 from segjury.metrics.metric import Metric, Options, Reading
 

@@ -13,9 +13,9 @@ import numpy as np
 from segjury.arrays import Floats, Ints, Shape, Triple, coordinates
 from segjury.images.grid import Grid
 from segjury.metrics.geometry.dimension import stood_up
-from segjury.metrics.geometry.nearest import contained
-from segjury.metrics.geometry.outline import corner_grid, corner_patterns
-from segjury.metrics.geometry.surfels import surfel_areas_mm2
+from segjury.metrics.geometry.surfaces.outline import corner_grid, corner_patterns
+from segjury.metrics.geometry.surfaces.points import contained
+from segjury.metrics.geometry.surfaces.surfels import surfel_areas_mm2
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from segjury.metrics.geometry.nearest import contained
+from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.overlap import dsc_from_sizes
 from segjury.metrics.surface import nsd_from_distances, surface_distances
 from segjury.raters.displacement import boundary_mm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from segjury.benchmark.loading import MOST_AHEAD, READ_AHEAD_BYTES
-from segjury.metrics.geometry.nearest import MOST_BOX_VOXELS
+from segjury.metrics.geometry.surfaces.nearest import MOST_BOX_VOXELS
 
 PROCESS_BYTES = 350_000_000  # Python, its libraries, and work on pieces of a volume
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Ints, Shape, coordinates, flat, nonzero_voxels
 from segjury.metrics.geometry.dimension import flat_axes, is_volume, stood_up, three_axes
-from segjury.metrics.geometry.nearest import contained, loose_box
+from segjury.metrics.geometry.surfaces.points import contained, loose_box
 from segjury.metrics.inputs import as_masks
 
 SLAB_VOXELS = 1 << 20  # stays in the cache

@@ -8,19 +8,27 @@ and memory are bounded by the box, whatever the points are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Box, Floats, Triple
-from segjury.metrics.geometry.nearest import Points, nearest_distances
+from segjury.metrics.geometry.surfaces.nearest import nearest_distances
+from segjury.metrics.geometry.surfaces.points import Points
 
 BOX_VOXELS_PER_POINT = 32  # for fewer points in a box, single searches are faster
 MANY_POINTS = 1 << 14
 MOST_STEPS = 4000  # for more, distances are faster
 SLAB_VOXELS = 1 << 24
+BEYOND = 1 << 30  # voxels, more than an image has
+
+
+def margins_of(limit: float, spacing: Triple) -> tuple[int, int, int]:
+    """How many voxels along each axis a limit goes, or a voxel more, or farther than any image."""
+    x, y, z = (int(min(limit / size * (1 + 1e-6), BEYOND)) + 1 for size in spacing)
+    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -34,18 +42,15 @@ class Reach:
     @property
     def margins(self) -> tuple[int, int, int]:
         """How far it reaches along each axis, in voxels, or a voxel further."""
-        x, y, z = (int(self.limit / size * (1 + 1e-6)) + 1 for size in self.spacing)
-        return x, y, z
+        return margins_of(self.limit, self.spacing)
 
     @property
     def widths(self) -> NDArray[np.int64]:
         """How far along x, in voxels, by planes and rows away; -1 where nothing there is."""
-        x, y, z = (np.arange(margin + 1) * size for margin, size in self._sides())
+        sides = zip(self.margins, self.spacing, strict=True)
+        x, y, z = (np.arange(margin + 1) * size for margin, size in sides)
         square = (x**2 + y[:, None] ** 2) + z[:, None, None] ** 2
         return np.asarray(self.is_within(np.sqrt(square)).sum(axis=2) - 1)
-
-    def _sides(self) -> Iterator[tuple[int, float]]:
-        return zip(self.margins, self.spacing, strict=True)
 
 
 def within_reach(points: Points, others: Points, reach: Reach) -> Bools:

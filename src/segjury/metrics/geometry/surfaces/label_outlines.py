@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Ints, Shape
-from segjury.metrics.geometry.outline import corner_grid
-from segjury.metrics.geometry.surfels import PATTERNS
+from segjury.metrics.geometry.surfaces.outline import corner_grid
+from segjury.metrics.geometry.surfaces.surfels import PATTERNS
 
 SLAB_VOXELS = 1 << 18  # all its arrays together stay in the cache
 FEW = 4  # where less than one in so many counts, these are picked
