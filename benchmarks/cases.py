@@ -282,6 +282,7 @@ def write_image(
     header: Any = Nifti1Header()
     header.set_data_dtype(planes(0, 1).dtype)
     header.set_data_shape(shape)
+    header.set_zooms(spacing_mm)
     header.set_sform(np.diag([*spacing_mm, 1.0]), code="scanner")
     header["vox_offset"], header["magic"] = 352, b"n+1"
     with igzip.open(path, "wb", 1) if path.suffix == ".gz" else path.open("wb") as file:
