@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from segjury.arrays import LONGEST_SPAN, Ints, Shape
+from segjury.arrays import Ints, Shape
 from segjury.metrics.geometry.calibre import calibre_mm
 from segjury.metrics.geometry.dimension import stood_up
-from segjury.metrics.geometry.neighbourhood import padded, voxels_of
+from segjury.metrics.geometry.neighbourhood import voxels_of
+from segjury.metrics.geometry.parts import PartCount, eightfold_euler, slabs
 from segjury.metrics.geometry.surfaces.outline import flat_masks
 from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.geometry.thinning import Thinning, skeleton_voxels, thin_voxels
@@ -142,72 +143,18 @@ def betti_numbers(mask: ArrayLike) -> BettiNumbers:
 def betti_from_voxels(voxels: Ints, shape: Shape) -> BettiNumbers:
     """`betti_numbers` from flat voxel indices (x fastest, ascending).
 
-    Works on runs of voxels along x, so that time and memory follow their number.
+    Works slab by slab, so that time and memory follow the box around the mask.
     """
     if not voxels.size:
         return BettiNumbers(0, 0, 0)
     shape, _ = stood_up(shape)
-    start, stop, (wide, high, deep) = _runs(voxels, shape)
-    row, plane = wide, wide * high
-    components = _count_parts(start, stop, (row, plane, plane + row, plane - row), reach=1)
-    # What lies between two runs may reach over several rows, but then it is all outside.
-    between = np.append(0, stop), np.append(start, plane * deep)
-    cavities = _count_parts(*between, (row, plane), reach=0) - 1
-    euler = (
-        _count_intervals(start, stop, (0,))
-        - _count_intervals(start, stop, (0, row))
-        - _count_intervals(start, stop, (0, plane))
-        + _count_intervals(start, stop, (0, row, plane, plane + row))
-    )
-    return BettiNumbers(components, components + cavities - euler, cavities)
-
-
-def _runs(voxels: Ints, shape: Shape) -> tuple[Ints, Ints, Shape]:
-    """Where runs of voxels along x start and stop on the padded grid, and the shape of that."""
-    starts, stops = [], []
-    last = -2
-    for first in range(0, voxels.size, LONGEST_SPAN):
-        place, grid = padded(voxels[first : first + LONGEST_SPAN], shape)
-        gap = np.diff(place, prepend=last) > 1
-        starts.append(place[gap])
-        stops.append(np.append(last, place[:-1])[gap] + 1)
-        last = place[-1]
-    return np.concatenate(starts), np.append(np.concatenate(stops)[1:], last + 1), grid
-
-
-def _count_parts(start: Ints, stop: Ints, shifts: tuple[int, ...], *, reach: int) -> int:
-    """Number of connected parts of runs that are linked where they overlap when shifted.
-
-    With a `reach` of 1, it is enough that their ends touch.
-    """
-    from scipy.sparse import coo_array, csgraph
-
-    part, parts = np.arange(len(start), dtype=np.int32), len(start)
-    for shift in shifts:  # one after the other, as all links together need much memory
-        first = np.searchsorted(stop, start + (shift - reach), side="right").astype(np.int32)
-        last = np.searchsorted(start, stop + (shift + reach)).astype(np.int32)
-        count = np.maximum(last - first, 0)
-        run = np.repeat(np.arange(len(start), dtype=np.int32), count)
-        first -= np.cumsum(count, dtype=np.int32) - count
-        other = np.arange(len(run), dtype=np.int32) + first[run]
-        linked = (np.ones(len(run), bool), (part[run], part[other]))
-        graph = coo_array(linked, (parts, parts))
-        parts, joined = csgraph.connected_components(graph, directed=False)
-        part = joined[part]
-    return int(parts)
-
-
-def _count_intervals(start: Ints, stop: Ints, shifts: tuple[int, ...]) -> int:
-    """Number of intervals along x that closed runs, and their shifted copies, merge into.
-
-    The Euler characteristic of the cubes is the sum of these numbers over the lines along x on
-    which their faces, edges and corners lie, with the sign of the two other dimensions.
-    """
-    starts = np.concatenate([start + shift for shift in shifts])
-    stops = np.concatenate([stop + shift for shift in shifts])
-    order = np.argsort(starts, kind="stable")
-    farthest = np.maximum.accumulate(stops[order])
-    return 1 + int(np.count_nonzero(starts[order][1:] > farthest[:-1]))
+    mask, background, eightfold = PartCount(reach=3), PartCount(reach=1), 0
+    for slab in slabs(voxels, shape):
+        mask.add(slab)
+        background.add(1 - slab)
+        eightfold += eightfold_euler(slab)
+    cavities = background.count - 1
+    return BettiNumbers(mask.count, mask.count + cavities - eightfold // 8, cavities)
 
 
 @dataclass(frozen=True)
