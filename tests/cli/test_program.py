@@ -357,6 +357,17 @@ def test_vessels_are_measured_and_written(tmp_path):
     assert "components" in segjury("vessels", path).stdout
 
 
+def test_a_mask_of_noise_is_no_vessels(tmp_path):
+    mask = np.zeros((96, 96, 96), np.uint8)
+    mask[::2, ::2, ::2] = 1
+    path = tmp_path / "noise.nii.gz"
+    nib.save(nib.Nifti1Image(mask, np.eye(4)), path)
+    done = segjury("vessels", path, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "noise.nii.gz has a centreline of 110,592 voxels" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_empty_mask_has_no_vessels(tmp_path):
     path = tmp_path / "empty.nii.gz"
     nib.save(nib.Nifti1Image(np.zeros((5, 5, 5), np.uint8), np.eye(4)), path)

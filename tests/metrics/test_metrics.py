@@ -22,6 +22,7 @@ from segjury.metrics.calibration import (
     CalibrationHistogram,
     calibration_histogram,
     ece_per_rater,
+    last_edges,
 )
 from segjury.metrics.invasion import (
     invasion_angles,
@@ -29,6 +30,7 @@ from segjury.metrics.invasion import (
     sample_distance,
     vessel_edges,
 )
+from segjury.metrics.overlap import threshold_levels
 from tests.benchmark_files import golden_pdacvi
 
 
@@ -56,6 +58,24 @@ def test_a_confidence_on_a_bin_edge_belongs_to_the_upper_bin(reading):
     p = row(0.58, 0.575)
     # 0.58 right, 0.575 wrong: in bins of their own the errors add up instead of cancelling
     assert mr_ece([row(1, 0)], p, reading=reading) == pytest.approx((0.42 + 0.575) / 2)
+
+
+@pytest.mark.parametrize("bins", [1, 3, 7, 50, 999])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_every_confidence_falls_into_the_bin_that_a_search_finds(bins, precision):
+    edges = np.linspace(0, 1, bins + 1, dtype=precision)
+    near = [np.nextafter(edges, precision(2)), np.nextafter(edges, precision(-1))]
+    values = np.clip(np.concatenate([edges, *near]), 0, 1)
+    expected = np.searchsorted(edges, values, "right") - 1
+    assert np.array_equal(last_edges(edges, values), expected)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_levels_are_those_that_a_search_finds(precision):
+    cuts = np.linspace(0.1, 0.8, 6)
+    at = cuts.astype(precision)
+    values = np.concatenate([at, np.nextafter(at, precision(1)), np.nextafter(at, precision(0))])
+    assert np.array_equal(threshold_levels(values, cuts), np.searchsorted(cuts, values))
 
 
 def test_confidence_one_has_a_bin_of_its_own_in_the_released_form_only():

@@ -26,7 +26,7 @@ def slab_voxels(request, monkeypatch):
 def test_parts_are_those_of_scipy(share, reach):
     mask = np.random.default_rng(round(100 * share)).random((12, 9, 17)) < share
     count = parts.PartCount(reach)
-    for slab in parts.slabs(nonzero_voxels(np.asfortranarray(mask)), mask.shape):
+    for slab, _ in parts.slabs(nonzero_voxels(np.asfortranarray(mask)), mask.shape):
         count.add(slab)
     assert count.count == ndimage.label(mask, ndimage.generate_binary_structure(3, reach))[1]
 

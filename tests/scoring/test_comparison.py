@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -15,12 +16,15 @@ from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics import READINGS, crowded, mr_ece
 from segjury.metrics.calibration import MrEceOptions
+from segjury.metrics.geometry import calibre
+from segjury.metrics.metric import Options
 from segjury.metrics.surface import NsdOptions
 from segjury.protocols import load_protocol
 from segjury.scoring.comparison import Comparison
 from segjury.scoring.score import score
 from segjury.scoring.scorers.calibration import score_mr_ece
 from segjury.scoring.scorers.surface import score_nsd
+from segjury.scoring.scorers.topology import score_small_recall
 
 
 def compared(raters, p):
@@ -96,3 +100,14 @@ def test_noise_of_many_labels_takes_a_few_bytes_per_voxel():
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak_bytes < 25 * reference.size
+
+
+def test_a_reference_that_is_no_vessels_leaves_small_recall_undefined(monkeypatch):
+    monkeypatch.setattr(calibre, "SHORT_CENTRELINE", 100)
+    reference = np.zeros((1, 20, 20, 20), bool)
+    reference[:, ::2, ::2, ::2] = True
+    comparison = compared(reference, np.asfortranarray(reference[0].astype(np.float32)))
+    found = score_small_recall(comparison, 1, Options(), "corrected")
+    assert math.isnan(found.value)
+    assert not found.fault
+    assert found.note.startswith("the reference has a centreline of 1,000 voxels")

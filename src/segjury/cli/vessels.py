@@ -48,9 +48,12 @@ def measure(
             voxels = mask.voxels if label is None else mask.where(label)
             if label is not None and not voxels.size:
                 raise InputError(f"{path.name} has no label {label}", "Give one that it has")
-            found[str(path)] = morphometrics_from_voxels(
-                voxels, mask.grid.shape, spacing_mm=mask.grid.spacing_mm
-            )
+            try:
+                found[str(path)] = morphometrics_from_voxels(
+                    voxels, mask.grid.shape, spacing_mm=mask.grid.spacing_mm
+                )
+            except InputError as error:
+                raise error.about(path.name) from None
             progress.advance(bar)
     summary, branches, radii = tables(found)
     short = [path.name for path in masks]

@@ -208,7 +208,7 @@ def calibration_histogram(
     total = np.zeros(bins + 1, np.float32 if reading == "released" else np.float64)
     for start, stop in pieces:
         maps = [flat(p[..., start:stop]) for p in probabilities]
-        uncertain = np.flatnonzero(np.logical_or.reduce([p != 0 for p in maps]))
+        uncertain = _where_any(maps)
         confidence, label = _top_label([p[uncertain] for p in maps], reading)
         index = _bin(confidence, bins, reading)
         pattern = flat(codes[..., start:stop])[uncertain].astype(np.intp)
@@ -222,6 +222,13 @@ def calibration_histogram(
     confidence_sum = total.astype(np.float64)
     confidence_sum[one] += certain.sum()
     return CalibrationHistogram(voxels, confidence_sum)
+
+
+def _where_any(maps: Sequence[NDArray[Any]]) -> Any:
+    """An index of the voxels where any map is not 0: of all at once, in a map without a zero."""
+    if any(p.all() for p in maps):
+        return slice(None)
+    return np.flatnonzero(np.logical_or.reduce([p != 0 for p in maps]))
 
 
 def _planes(shape: tuple[int, ...]) -> Iterator[Span]:
@@ -251,8 +258,20 @@ def _top_label(
 
 def _bin(confidence: NDArray[Any], bins: int, reading: Reading) -> NDArray[np.intp]:
     if reading == "released":
-        return np.searchsorted(_released_edges(bins), confidence.astype(np.float32), "right") - 1
-    return np.minimum(np.searchsorted(_edges(bins), confidence, "right") - 1, bins - 1)
+        return last_edges(_released_edges(bins), confidence.astype(np.float32))
+    return np.minimum(last_edges(_edges(bins), confidence), bins - 1)
+
+
+def last_edges(edges: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
+    """Number of the last edge that is not above each value, from 0 to 1.
+
+    As a search finds it, but faster: edges are even, so that a product is at most one off.
+    """
+    bins = edges.size - 1
+    number = np.minimum((values * bins).astype(np.intp), bins)
+    number -= edges[number] > values
+    number += np.append(edges[1:], np.inf).astype(edges.dtype)[number] <= values
+    return number
 
 
 def _edges(bins: int) -> NDArray[np.float64]:

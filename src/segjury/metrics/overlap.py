@@ -150,7 +150,10 @@ def thr_dsc(
 
 def threshold_levels(values: NDArray[Any], thresholds: ArrayLike) -> NDArray[np.int64]:
     """How many thresholds each value exceeds (strictly, compared in float64)."""
-    return np.searchsorted(np.asarray(thresholds, np.float64), values, side="left")
+    levels = np.zeros(values.shape, np.uint8)  # there are at most 60
+    for threshold in np.asarray(thresholds, np.float64):
+        levels += values > threshold
+    return levels.astype(np.int64)
 
 
 def thr_dsc_from_levels(joint: NDArray[np.int64], *, reading: Reading = "corrected") -> float:

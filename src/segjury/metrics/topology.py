@@ -149,7 +149,7 @@ def betti_from_voxels(voxels: Ints, shape: Shape) -> BettiNumbers:
         return BettiNumbers(0, 0, 0)
     shape, _ = stood_up(shape)
     mask, background, eightfold = PartCount(reach=3), PartCount(reach=1), 0
-    for slab in slabs(voxels, shape):
+    for slab, _ in slabs(voxels, shape):
         mask.add(slab)
         background.add(1 - slab)
         eightfold += eightfold_euler(slab)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from segjury.arrays import Floats, Ints, Shape, coordinates
-from segjury.metrics.geometry.dimension import (
-    flat_axes,
-    real_axes,
-    stood_up,
-    three_spacings,
-)
-from segjury.metrics.geometry.neighbourhood import OFFSETS, ORDER, neighbourhood, padded
+from segjury.arrays import LONGEST_SPAN, Floats, Ints, Shape, coordinates
+from segjury.errors import InputError
+from segjury.metrics.geometry.dimension import real_axes, stood_up, three_spacings
+from segjury.metrics.geometry.parts import slabs
 from segjury.metrics.geometry.skeleton import link_matrix, links_between
 
+SHORT_CENTRELINE = 100_000  # voxels that are never too many
+VOXELS_PER_CENTRELINE_VOXEL = 25  # of an image; there are ten times as many in a bed of capillaries
 REACH = 3  # averages reach so many voxels along the centreline, both ways
 
 
@@ -33,6 +32,7 @@ def calibre_mm(voxels: Ints, centreline: Ints, shape: Shape, *, spacing_mm: Arra
     a narrow one starts in it. A component without length has the diameter of the ball with its
     volume. In 2D it is the width `A / L`, A the area, or the diameter of the circle with the area;
     a line of voxels is one voxel wide.
+    `InputError` for a centreline that is longer than that of any vessels.
     """
     shape, stood_mm = stood_up(shape, three_spacings(spacing_mm, shape))
     real = list(real_axes(shape))
@@ -41,46 +41,66 @@ def calibre_mm(voxels: Ints, centreline: Ints, shape: Shape, *, spacing_mm: Arra
         return np.full(centreline.size, unit_mm)
     spacing = np.ones(3)
     spacing[real] = np.array(stood_mm)[real] / unit_mm  # so that no unit of length rounds otherwise
+    check_length(centreline, shape)
     points = np.stack(coordinates(centreline, shape), axis=1) * spacing
     if not len(points):
         return np.zeros(0)
     reach = _distances_to_background(voxels, points, shape, spacing)
-    owner = _owners(np.stack(coordinates(voxels, shape), axis=1) * spacing, points, reach)
-    volume = np.bincount(owner, minlength=len(points)) * spacing.prod()
+    volume = _owned(voxels, points, reach, shape, spacing) * spacing.prod()
     links = links_between(centreline, shape)
     diameter = _from_section(volume, points, links, in_plane=len(real) == 2)
     inscribed = 2 * reach - 1  # the wall is half a voxel before the background
     return unit_mm * _at_least_inscribed(diameter, inscribed, points, reach)
 
 
+def check_length(centreline: Ints, shape: Shape) -> None:
+    """Refuse a centreline that is longer than that of any vessels."""
+    most = max(SHORT_CENTRELINE, math.prod(shape) // VOXELS_PER_CENTRELINE_VOXEL)
+    if centreline.size > most:
+        raise InputError(
+            f"has a centreline of {centreline.size:,} voxels, expected at most {most:,} "
+            f"(1 in {VOXELS_PER_CENTRELINE_VOXEL} of the image): these are no vessels",
+            "Remove noise from the mask",
+        )
+
+
 def _distances_to_background(voxels: Ints, points: Floats, shape: Shape, spacing: Floats) -> Floats:
     """Distance of each point to the nearest voxel of the background, centre to centre."""
     from scipy.spatial import cKDTree
 
-    place, grid = padded(voxels, shape)
-    wide, high, _ = grid
-    code = neighbourhood(voxels, shape).code
-    free = [
-        place[code >> np.uint32(bit) & np.uint32(1) == 0] + OFFSETS[bit] @ (1, wide, wide * high)
-        for bit in np.flatnonzero(ORDER == 1)
-        if not OFFSETS[bit][list(flat_axes(shape))].any()
-    ]
-    around = np.unique(np.concatenate(free))
-    background = (np.stack(coordinates(around, grid), axis=1) - 1) * spacing
+    wide, high, deep = (size + 2 for size in shape)
+    beside = []
+    for slab, (x, y, z) in slabs(voxels, shape):
+        near = np.zeros_like(slab)
+        for axis in real_axes(shape):
+            mask, others = (np.moveaxis(each, 2 - axis, 0) for each in (slab, near))
+            others[1:] |= mask[:-1]
+            others[:-1] |= mask[1:]
+        z_at, y_at, x_at = np.nonzero(near > slab)
+        beside.append((x_at + x + 1) + wide * ((y_at + y + 1) + high * (z_at + z + 1)))
+    place = np.unique(np.concatenate(beside))  # a plane of two slabs may have come twice
+    background = (np.stack(coordinates(place, (wide, high, deep)), axis=1) - 1) * spacing
     return np.asarray(cKDTree(background).query(points)[0])
 
 
-def _owners(voxels: Floats, points: Floats, reach: Floats) -> Ints:
-    """The point with the smallest `d² - reach²` for each voxel.
+def _owned(voxels: Ints, points: Floats, reach: Floats, shape: Shape, spacing: Floats) -> Ints:
+    """Number of voxels that belong to each point, that with the smallest `d² - reach²`.
 
     Nearest in a space with one more dimension, in which the points are lifted by what their
     reach lacks to the largest.
     """
     from scipy.spatial import cKDTree
 
-    lift = np.sqrt(reach.max() ** 2 - reach**2)
+    # A power of one number and of many may differ in their last digit, and so be less than 0.
+    lift = np.sqrt(np.maximum(reach.max() ** 2 - reach**2, 0.0))
     tree = cKDTree(np.column_stack([points, lift]))
-    return np.asarray(tree.query(np.column_stack([voxels, np.zeros(len(voxels))]))[1])
+    owned = np.zeros(len(points), np.int64)
+    for start in range(0, voxels.size, LONGEST_SPAN):
+        some = voxels[start : start + LONGEST_SPAN]
+        place = np.stack(coordinates(some, shape), axis=1) * spacing
+        owner = tree.query(np.column_stack([place, np.zeros(len(place))]))[1]
+        owned += np.bincount(owner, minlength=len(points))
+    return owned
 
 
 def _from_section(volume: Floats, points: Floats, links: Ints, *, in_plane: bool) -> Floats:
@@ -126,8 +146,12 @@ def _at_least_inscribed(
     wide = np.flatnonzero(inscribed > diameter.min())
     if not wide.size:
         return diameter
-    inside = cKDTree(points).query_ball_point(points[wide], reach[wide] * (1 - 1e-9))
-    count = [len(members) for members in inside]
-    at_least = diameter.copy()
-    np.maximum.at(at_least, np.concatenate(inside), np.repeat(inscribed[wide], count))
+    tree, at_least = cKDTree(points), diameter.copy()
+    near = reach * (1 - 1e-9)
+    count = tree.query_ball_point(points[wide], near[wide], return_length=True)
+    ends = np.flatnonzero(np.diff(np.cumsum(count) // LONGEST_SPAN)) + 1
+    for some in np.split(wide, ends):  # as the members of large balls need much memory
+        inside = tree.query_ball_point(points[some], near[some])
+        of = np.repeat(inscribed[some], [len(members) for members in inside])
+        np.maximum.at(at_least, np.concatenate(inside), of)
     return at_least

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from segjury.arrays import Floats, Ints, Shape, bounding_box, coordinates
+from segjury.arrays import LONGEST_SPAN, Bools, Floats, Ints, Shape, bounding_box
 from segjury.metrics.geometry import skeleton
 from segjury.metrics.geometry.calibre import calibre_mm
 from segjury.metrics.geometry.dimension import real_axes, three_spacings
@@ -190,23 +190,35 @@ def fractal_dimension(mask: ArrayLike, *, spacing_mm: ArrayLike) -> float:
 
 def fractal_dimension_from_voxels(voxels: Ints, shape: Shape, *, spacing_mm: ArrayLike) -> float:
     """`fractal_dimension` from flat voxel indices (x fastest, ascending)."""
-    if not voxels.size:
+    box = bounding_box(voxels, shape)
+    if box is None:
         return math.nan
     spacing = np.array(three_spacings(spacing_mm, shape))
     longest_mm = max(spacing[axis] for axis in real_axes(shape))
-    place = np.stack(coordinates(voxels, shape))
-    place = place - place.min(axis=1, keepdims=True)
+    scale = spacing / longest_mm
     # A hair more, so that a multiple of the edge does not fall into the box before.
-    box = (place * (spacing / longest_mm)[:, None] + 1e-9).astype(np.int64)
-    extent = int(box.max()) + 1
+    wide, high, deep = ((np.array(box.shape) - 1) * scale + 1e-9).astype(np.int64).tolist()
+    filled = np.zeros((wide + 1, high + 1, deep + 1), bool)
+    for start in range(0, voxels.size, LONGEST_SPAN):
+        place = np.stack(box.places(voxels[start : start + LONGEST_SPAN], shape), axis=1)
+        filled[tuple((place * scale + 1e-9).astype(np.int64).T)] = True
     counts = []
-    for _ in range(int(math.log2(max(extent / BOXES_ALONG_EXTENT, 1))) + 1):
-        occupied = np.unique(np.ravel_multi_index(tuple(box), (extent,) * 3))
-        counts.append(occupied.size)
-        box = np.stack(np.unravel_index(occupied, (extent,) * 3)) // 2
+    for _ in range(int(math.log2(max(max(filled.shape) / BOXES_ALONG_EXTENT, 1))) + 1):
+        counts.append(int(np.count_nonzero(filled)))
+        filled = _in_larger_boxes(filled)
     if len(counts) < FEWEST_BOX_SIZES:
         return math.nan
     return -float(np.polyfit(np.arange(len(counts)), np.log2(counts), 1)[0])
+
+
+def _in_larger_boxes(filled: Bools) -> Bools:
+    """Which boxes twice as large hold a filled one."""
+    for axis in range(3):
+        along = np.moveaxis(filled, axis, 0)
+        pairs = along[::2].copy()
+        pairs[: len(along) // 2] |= along[1::2]
+        filled = np.moveaxis(pairs, 0, axis)
+    return filled
 
 
 def tables(

@@ -19,10 +19,11 @@ Slab = NDArray[np.uint8]  # (z, y, x), 1 in the mask
 SLAB_VOXELS = 1 << 22
 
 
-def slabs(voxels: Ints, shape: Shape) -> Iterator[Slab]:
+def slabs(voxels: Ints, shape: Shape) -> Iterator[tuple[Slab, Shape]]:
     """A mask, given by flat voxel indices (ascending), in slabs across z.
 
-    Around the mask, and on all sides of it, there is one voxel of background.
+    With each, the indices x, y, z of its first voxel, which may lie before the image: on all sides
+    of the mask there is one voxel of background.
     """
     box = bounding_box(voxels, shape)
     if box is None:
@@ -37,7 +38,7 @@ def slabs(voxels: Ints, shape: Shape) -> Iterator[Slab]:
         ends = np.array([lowest, lowest + last - first]) * plane
         x, y, z = coordinates(voxels[slice(*np.searchsorted(voxels, ends))], shape)
         slab[z - lowest, y - box.y.start + 1, x - box.x.start + 1] = 1
-        yield slab
+        yield slab, (box.x.start - 1, box.y.start - 1, lowest)
 
 
 class PartCount:

@@ -86,7 +86,7 @@ def _lee(voxels: Ints, shape: Shape) -> Ints:
     """The thinning of scikit-image up to 0.26, voxel for voxel."""
     shape, _ = stood_up(shape)
     box = bounding_box(voxels, shape)
-    directions = LEE_DIRECTIONS
+    directions: Sequence[int] = LEE_DIRECTIONS
     if not is_volume(shape):
         directions = LEE_PLANE_DIRECTIONS
     elif box and box.shape[0] == 1:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 
+from segjury.errors import InputError
 from segjury.metrics import topology
 from segjury.metrics.metric import Options, Reading
 from segjury.scoring.comparison import Comparison
@@ -54,9 +56,11 @@ def score_small_recall(
     comparison: Comparison, label: int, _use: Options, _reading: Reading
 ) -> Measured:
     """Share of the centreline of the smallest vessels that is found; its parts tell of others."""
-    found = topology.radius_recall_of_centreline(
-        comparison.reference_mask(label).centreline, comparison.prediction.of(label)
-    )
+    try:
+        centreline = comparison.reference_mask(label).centreline
+    except InputError as error:  # nobody can be scored, so nobody is to blame
+        return Measured(math.nan, f"the reference {error.what}")
+    found = topology.radius_recall_of_centreline(centreline, comparison.prediction.of(label))
     parts = [
         part
         for calibre, recall, length in zip(
