@@ -1,4 +1,6 @@
-"""Time and memory of `evaluate` for the costliest masks (`hostile_masks.py`), beside a usual one.
+"""Time and memory of `evaluate` for the costliest masks and maps, beside usual ones.
+
+What they are: `hostile_masks.py`, `hostile_maps.py`.
 
 The reference is the organiser's and usual. Each mask is scored by a process of its own, as the
 command does it, all metrics and readings.
@@ -14,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from cases import mark_ellipsoid, write_cases, write_image
-from hostile_masks import MASKS, hostile_mask
+from hostile_maps import MAPS, hostile_maps
+from hostile_masks import MASKS, THICK_OR_TANGLED, hostile_mask
 from measuring import apart, program, size_text, table
 
 DISTANCES = """
@@ -38,14 +41,33 @@ class Kind(NamedTuple):
     shape: tuple[int, int, int]
     spacing_mm: tuple[float, float, float]
     classes: int = 1
+    maps: tuple[str, ...] = ()
+
+    @property
+    def predictions(self) -> list[str]:
+        """The names of what is predicted: of maps, where there are any."""
+        if self.maps:
+            return list(MAPS)
+        return [*MASKS, *(THICK_OR_TANGLED if self.protocol == "smile-uhura-2023" else ())]
 
 
+ORGANS = ("probability_pancreas", "probability_kidney", "probability_liver")
+CT = (512, 512, 160), (0.75, 0.75, 1.5)
 KINDS = {
     "`aortaseg-2024`": Kind("aortaseg-2024", "aorta", (450, 450, 695), (0.8, 0.8, 1.0), 23),
+    "`smile-uhura-2023`": Kind("smile-uhura-2023", "vessels", (480, 640, 163), (0.3, 0.3, 0.3)),
+    "`curvas-2024`": Kind("curvas-2024", "organs", *CT, 3, ORGANS),
+    "`curvas-pdacvi-2025`": Kind("curvas-pdacvi-2025", "lesion", *CT, 1, ("probability",)),
     "all distances, vessels": Kind("distances", "vessels", (480, 640, 163), (0.3, 0.3, 0.3)),
-    "all distances, an organ": Kind("distances", "organ", (512, 512, 160), (0.75, 0.75, 1.5)),
+    "all distances, an organ": Kind("distances", "organ", *CT),
 }
-CASES_OF = {"aorta": "aortaseg-2024", "vessels": "smile-uhura-2023"}
+CASES_OF = {
+    "aorta": "aortaseg-2024",
+    "vessels": "smile-uhura-2023",
+    "organs": "curvas-2024",
+    "lesion": "curvas-pdacvi-2025",
+}
+MASK_OF_MAPS = "noise, 50 %"
 PREDICTED = "predictions/method1/C001/segmentation.nii.gz"
 
 
@@ -67,11 +89,18 @@ def write(kind: str, folder: str, shape: Sequence[int]) -> None:
         write_image(place / path, mask, (x, y, z), KINDS[kind].spacing_mm)
 
 
-def predict(kind: str, folder: str, shape: Sequence[int], mask: str) -> None:
-    """Write a mask as the prediction."""
-    x, y, z = shape
-    labels = hostile_mask(mask, (x, y, z), classes=KINDS[kind].classes)
-    write_image(Path(folder) / PREDICTED, labels, (x, y, z), KINDS[kind].spacing_mm)
+def predict(kind: str, folder: str, shape: Sequence[int], name: str) -> None:
+    """Write a mask, or maps with a mask of noise, as the prediction."""
+    what, path, (x, y, z) = KINDS[kind], Path(folder) / PREDICTED, shape
+    mask = hostile_mask(MASK_OF_MAPS if what.maps else name, (x, y, z), classes=what.classes)
+    write_image(path, mask, (x, y, z), what.spacing_mm)
+    if not what.maps:
+        return
+    for old in path.parent.glob("probability*"):
+        old.unlink()
+    maps, suffix = hostile_maps(name, (x, y, z), len(what.maps))
+    for stem, planes in zip(what.maps, maps, strict=True):
+        write_image(path.with_name(stem + suffix), planes, (x, y, z), what.spacing_mm)
 
 
 def measure(kind: str, folder: str) -> tuple[float, float]:
@@ -89,7 +118,7 @@ def measure(kind: str, folder: str) -> tuple[float, float]:
 
 
 def hostile(folder: Path, *, quick: bool) -> Iterator[str]:
-    """Time and memory of each mask, and the ratio to a usual one."""
+    """Time and memory of each prediction, and the ratio to a usual one."""
     rows = []
     for kind in KINDS:
         shape = [max(32, size // 8) for size in KINDS[kind].shape] if quick else KINDS[kind].shape
@@ -97,11 +126,11 @@ def hostile(folder: Path, *, quick: bool) -> Iterator[str]:
         apart("hostile.write", kind, place, list(shape))
         usual, gb = apart("hostile.measure", kind, place)
         rows.append([f"{kind}, {size_text(shape)}", "usual", f"{usual:.1f} s", "1", f"{gb:.2f} GB"])
-        for mask in MASKS:
-            apart("hostile.predict", kind, place, list(shape), mask)
+        for name in KINDS[kind].predictions:
+            apart("hostile.predict", kind, place, list(shape), name)
             seconds, gb = apart("hostile.measure", kind, place)
             cells = [f"{seconds:.1f} s", f"{seconds / usual:.1f}", f"{gb:.2f} GB"]
-            rows.append(["", mask, *cells])
+            rows.append(["", name, *cells])
         shutil.rmtree(place)
     head = ["`segjury evaluate`, one case, one method", "prediction", "processor time"]
     yield table([*head, "ratio to the usual one", "peak memory"], rows)

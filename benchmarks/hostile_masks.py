@@ -20,8 +20,8 @@ TUNNEL = 3  # voxels from one tunnel of the foam to the next
 
 
 def hostile_mask(name: str, shape: Shape, *, classes: int = 1, seed: int = 0) -> Labels:
-    """The mask with a name of `MASKS`."""
-    return MASKS[name](shape, classes, np.random.default_rng(seed))
+    """The mask with a name of `MASKS` or `THICK_OR_TANGLED`."""
+    return (MASKS | THICK_OR_TANGLED)[name](shape, classes, np.random.default_rng(seed))
 
 
 def _sheets(axis: int) -> Maker:
@@ -116,4 +116,85 @@ MASKS: dict[str, Maker] = {
     "single voxels": _singles,
     "one corner": _corner,
     "two corners": _two_corners,
+}
+
+
+# ---- costly to thin, and one class each --------------------------------------------------------
+
+
+def _inner(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    mask = np.zeros(shape, np.uint8, "F")
+    mask[1:-1, 1:-1, 1:-1] = 1
+    return mask
+
+
+def _ball(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    """All that is within reach of the middle, as far as the image goes."""
+    x, y, z = (np.linspace(-1, 1, size) ** 2 for size in shape)
+    mask = np.zeros(shape, np.uint8, "F")
+    for plane, square in enumerate(z):
+        mask[:, :, plane] = x[:, None] + y + square <= 1
+    return mask
+
+
+def _lattice(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    """One in eight voxels, none beside another."""
+    mask = np.zeros(shape, np.uint8, "F")
+    mask[::2, ::2, ::2] = 1
+    return mask
+
+
+def _cavities(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    """Full but for closed cavities of a voxel, one in eight."""
+    mask = np.ones(shape, np.uint8, "F")
+    mask[1:-1:2, 1:-1:2, 1:-1:2] = 0
+    return mask
+
+
+def _cells(shape: Shape, _classes: int, rng: np.random.Generator) -> Labels:
+    """The same, but only half of the cavities."""
+    mask = _cavities(shape, 1, rng)
+    inner = mask[1:-1:2, 1:-1:2, 1:-1:2]
+    for plane in range(inner.shape[2]):
+        inner[:, :, plane] = rng.random(inner.shape[:2]) < 0.5
+    return mask
+
+
+def _snake(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    """A line one voxel wide, forth and back through all of the image."""
+    mask = _sheets(2)(shape, 1, _rng)
+    mask[:, 1::2, ::2] = 0
+    mask[-1, 1::4, ::2] = mask[0, 3::4, ::2] = 1
+    mask[0, 0, 1::2] = 1
+    return mask
+
+
+def _shells(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    """Boxes in boxes, each with a wall of one voxel."""
+    x, y, z = (np.minimum(np.arange(size), np.arange(size)[::-1]) for size in shape)
+    mask = np.zeros(shape, np.uint8, "F")
+    for plane, depth in enumerate(z):
+        mask[:, :, plane] = np.minimum(np.minimum(x[:, None], y), depth) % 2 == 0
+    return mask
+
+
+def _comb(shape: Shape, _classes: int, _rng: np.random.Generator) -> Labels:
+    """Teeth of a voxel on one plane."""
+    mask = np.zeros(shape, np.uint8, "F")
+    mask[1::2, :, ::2] = 1
+    mask[:, 0] = 1
+    return mask
+
+
+THICK_OR_TANGLED: dict[str, Maker] = {
+    "all but the border": _inner,
+    "ball": _ball,
+    "lattice": _lattice,
+    "cavities": _cavities,
+    "half of the cavities": _cells,
+    "snake": _snake,
+    "shells": _shells,
+    "comb": _comb,
+    "noise, 30 %": _noise(0.3),
+    "noise, 90 %": _noise(0.9),
 }

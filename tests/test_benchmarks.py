@@ -28,6 +28,8 @@ def bench(monkeypatch):
         monkeypatch.setattr(module, "apart", here)
     few = {name: hostile.MASKS[name] for name in ("sheets across z", "two corners")}
     monkeypatch.setattr(hostile, "MASKS", few)
+    monkeypatch.setattr(hostile, "THICK_OR_TANGLED", {"snake": None})
+    monkeypatch.setattr(hostile, "MAPS", {"dust": None, "noise, float64": None})
     monkeypatch.setattr(scoring, "_shrunk", lambda _: (32, 32, 32))
     yield import_module("run")
     for name in {path.stem for path in FOLDER.glob("*.py")} & set(sys.modules):
@@ -36,7 +38,7 @@ def bench(monkeypatch):
 
 @pytest.mark.parametrize(
     ("part", "rows"),
-    [("protocols", 4), ("growth", 3), ("processes", 4), ("hostile", 9), ("reading", 4)],
+    [("protocols", 4), ("growth", 3), ("processes", 4), ("hostile", 19), ("reading", 4)],
 )
 def test_a_part_prints_a_table_with_all_its_rows(bench, part, rows):
     (text,) = bench.run(part, quick=True)
@@ -61,7 +63,8 @@ def test_adverse_cases_are_scored_too(tmp_path, protocol):
 @pytest.mark.usefixtures("bench")
 def test_hostile_masks_have_labels_of_the_classes_and_few_are_alike():
     masks = import_module("hostile_masks")
-    made = {name: masks.hostile_mask(name, (30, 31, 32), classes=3, seed=1) for name in masks.MASKS}
+    names = masks.MASKS | masks.THICK_OR_TANGLED
+    made = {name: masks.hostile_mask(name, (30, 31, 32), classes=3, seed=1) for name in names}
     for name, mask in made.items():
         assert (mask.shape, mask.dtype.name) == ((30, 31, 32), "uint8"), name
         assert mask.flags.f_contiguous, name

@@ -15,6 +15,7 @@ MAP = 8  # float64
 SHAPES = 4  # the label map again, and what is near the reference
 LISTS = 28  # the elements of a surface with weights and distances, where all voxels are such
 TRANSFORM = 16  # distances by a transform
+THINNING = 28  # voxels, their neighbours, and those that go or stay
 DISTANCES = {
     "hd",
     "hd95",
@@ -23,6 +24,7 @@ DISTANCES = {
     "bavd",
     "ahd",
 }  # they list all of a surface; NSD does not
+TOPOLOGY = {"cldice", "betti", "small_recall"}
 
 
 def case_bytes(voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: int) -> int:
@@ -34,6 +36,8 @@ def case_bytes(voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: 
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
     patterns = voxels * (2 if n_labels > 1 else 1)
     shapes = 0 if n_maps else SHAPES * voxels
-    if DISTANCES & set(metrics):
+    if TOPOLOGY & set(metrics):
+        shapes = THINNING * voxels
+    if DISTANCES & set(metrics):  # more, and not at the same time
         shapes = LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
     return patterns + max(prediction, waiting) + shapes
