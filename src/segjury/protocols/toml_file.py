@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from segjury.errors import InputError, escaped
+from segjury.runtime.paths import refuse_pipe
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -25,6 +26,7 @@ LONGEST_INPUT = 200  # characters of what was got, in a message
 def toml_text(path: Path) -> str:
     """The text of a file that somebody gave, of a sensible size."""
     try:
+        refuse_pipe(path)
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:

@@ -87,7 +87,10 @@ class Run(_Record):
     def read(cls, path: str | Path) -> Run | None:
         """The `run.json` in a folder, or beside a table of scores; None if there is none to use."""
         try:
-            with (_folder(Path(path)) / RUN).open("rb") as file:
+            record = _folder(Path(path)) / RUN
+            if not record.is_file():
+                return None
+            with record.open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
             return cls.model_validate(json.loads(content)) if len(content) <= MOST_BYTES else None
         except (OSError, ValueError, RecursionError):

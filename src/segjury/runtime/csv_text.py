@@ -8,6 +8,7 @@ import io
 from pathlib import Path
 
 from segjury.errors import InputError, MissingInputError
+from segjury.runtime.paths import refuse_pipe
 
 PIECE_BYTES = 1 << 20
 ZEROS = bytes(4)  # in which there is a NUL, also in UTF-16
@@ -46,6 +47,7 @@ def read_text(path: Path) -> bytes:
 
     UTF-16 is read where a mark says so; any other encoding is refused.
     """
+    refuse_pipe(path)
     _refuse_zeros(path)
     data, file = path.read_bytes(), path.name
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+import stat
 from pathlib import Path
 
 from segjury.errors import InputError
@@ -29,6 +30,13 @@ def remove_folder(folder: Path) -> None:
         raise InputError(
             f"{folder} has folders that are nested too deep", "Remove it yourself"
         ) from None
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse a named pipe, which nobody may ever write to; one that a shell opened is fine."""
+    opened = path.is_absolute() and path.parts[1] in ("dev", "proc")
+    if not opened and stat.S_ISFIFO(path.stat().st_mode):
+        raise InputError(f"{path.name} is a pipe, not a file", "Give a file")
 
 
 def resolved(path: Path) -> Path:
