@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -20,7 +21,7 @@ from segjury.runtime import limits
 from tests.benchmark_files import tables
 from tests.commands import segjury as run
 from tests.runtime.test_cluster import QUICK, cluster
-from tests.small_benchmarks import change, write_benchmark
+from tests.small_benchmarks import CASES, change, write_benchmark
 
 # A metric that is too much where it sees a voxel in the corner.
 CODE = """
@@ -79,6 +80,10 @@ def evaluated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("limits") / "bench"
     write_benchmark("curvas-pdacvi-2025", folder)
     shutil.copytree(folder / "predictions" / "A", folder / "predictions" / "C")
+    for case in CASES:  # or both would be told to be the same
+        change(
+            folder / "predictions" / "C" / case, "segmentation", lambda mask: np.roll(mask, 1, 2)
+        )
     provoke(folder, "B", "P2")
     return folder, evaluate(folder, protocol(folder), *TIME, jobs=2)
 

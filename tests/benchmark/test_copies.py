@@ -153,7 +153,12 @@ def test_no_file_is_read_twice_to_compare_it(bench, monkeypatch):
     for case in CASES:
         shutil.copy(mask_of(bench, "A", case), mask_of(bench, "B", case))
     read, content = [], one_case.content
-    monkeypatch.setattr(one_case, "content", lambda path: read.append(path) or content(path))
+
+    def counted(path, **options):
+        read.append(path)
+        return content(path, **options)
+
+    monkeypatch.setattr(one_case, "content", counted)
     assert len(scored(bench, out=bench / "out").warnings) == 1
     assert len(read) == len(set(read)) == len(CASES) * (1 + len(METHODS))
 
