@@ -103,7 +103,7 @@ def test_a_run_is_scored_and_reported_again(tmp_path):
     done = segjury(
         "evaluate", "curvas-2024", "--reference", bench / "reference", "--predictions",
         bench / "predictions", "--methods", ",".join(methods), "--reading", "corrected,released",
-        "--out", results, "--jobs", 1,
+        "--out", results, "--jobs", 1, "--time-limit", "1h",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     report = write_report(results, tmp_path / "r.html", "--reading", "released")
@@ -112,6 +112,7 @@ def test_a_run_is_scored_and_reported_again(tmp_path):
         "segjury evaluate curvas-2024 --reference bench/reference --predictions bench/predictions "
         "--out results --reading "
     )
+    assert score.endswith(" --time-limit 3600s")
 
 
 def test_a_report_of_a_frame_says_so(tmp_path):

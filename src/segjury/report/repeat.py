@@ -126,8 +126,13 @@ def _evaluation(study: Study, folder: Path) -> Iterator[str]:
         ("methods", None if _all_scored(run, path) else in_row(run.methods)),
         ("cases", run.case_table and from_folder(Path(run.case_table), folder)),
         ("efficiency", run.efficiency and from_folder(Path(run.efficiency), folder)),
+        ("time-limit", run.time_limit_s and f"{run.time_limit_s:g}s"),
+        ("memory-limit", run.memory_limit_gb and f"{run.memory_limit_gb:g}GB"),
     ]
-    yield _line(["evaluate", name], options, flags={"follow-links": run.follow_links})
+    uses = run.protocol.definition.get("metrics")
+    runs_code = any("python" in use for use in uses) if isinstance(uses, list) else False
+    flags = {"follow-links": run.follow_links, "allow-code": runs_code}
+    yield _line(["evaluate", name], options, flags=flags)
 
 
 def _all_scored(run: Run, path: Path) -> bool:
