@@ -92,7 +92,13 @@ class ReferenceCase:
     structures: dict[str, Structure | None]  # None where the case has no such structure
     given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
+    raters: tuple[str, ...] = ()  # who marked this case; numbered from 1 where nobody is named
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)  # for who scores against it
+
+    @property
+    def rater_names(self) -> tuple[str, ...]:
+        """What the raters of this case are called, in the order of the patterns."""
+        return self.raters or tuple(str(k + 1) for k in range(self.patterns.n_raters))
 
     @property
     def labels(self) -> dict[str, int]:
@@ -150,6 +156,7 @@ class PredictedCase:
     probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
     warnings: tuple[str, ...] = ()
     no_maps: str = ""  # why there are none, though the protocol asks for them
+    samples: tuple[SparseLabels, ...] = ()  # equally likely answers, where the method gives a set
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""

@@ -56,6 +56,7 @@ class Metric:
     `scope`: one value per case, per scored label (an organ, a vessel class), or per further
     structure of the reference. `needs_probability`: it looks at a probability map, not the mask.
     `needs_raters`: it looks at each rater's mask, not at the consensus alone.
+    `needs_samples`: it looks at a set of masks that the method gives as equally likely answers.
     `needs_voxels`: without any voxel in a mask it is undefined.
     `direction` says which values are better. `symmetric`: exchanging reference and prediction
     changes nothing. `flip_invariant` lists the readings in which mirroring or exchanging the
@@ -83,6 +84,7 @@ class Metric:
     scope: Scope = "label"
     needs_probability: bool = False
     needs_raters: bool = False
+    needs_samples: bool = False
     needs_voxels: bool = False
     decimals: int | None = None
     readings: tuple[Reading, ...] = READINGS
@@ -108,8 +110,9 @@ class Metric:
         return tuple(
             what
             for what, needed in (
-                ("mask", not self.needs_probability),
+                ("mask", not (self.needs_probability or self.needs_samples)),
                 ("probability map", self.needs_probability),
+                ("samples", self.needs_samples),
                 ("raters", self.needs_raters),
                 ("structures", self.scope == "structure"),
             )
