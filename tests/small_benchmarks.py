@@ -12,10 +12,15 @@ import numpy as np
 from segjury.images import find, read_volume, write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
-from segjury.protocols import load_protocol
+from segjury.protocols import Protocol, load_protocol
 
 GRID = Grid((16, 18, 14), (1.0, 1.0, 2.0))
 CASES, METHODS = ("P1", "P2", "P3"), ("A", "B")
+
+
+def rater_stems(form: Protocol) -> list[str]:
+    """The names of the raters' files in the folder of a case."""
+    return [form.reference.raters.replace("{rater}", name) for name in form.reference.panel]
 
 
 def boxes(labels: list[int], case: int, rater: int) -> np.ndarray:
@@ -35,7 +40,7 @@ def write_benchmark(protocol: str, folder: Path) -> None:
     for c, case in enumerate(CASES):
         lines.append(case + ",open" * len(form.cases.columns))
         place = folder / "reference" / case
-        for r, stem in enumerate(form.reference.rater_stems):
+        for r, stem in enumerate(rater_stems(form)):
             put(place / f"{stem}.nii.gz", boxes(labels, c, r))
         put(place / "image.nii.gz", np.arange(np.prod(GRID.shape)).reshape(GRID.shape) % 97)
         if form.reference.structures:

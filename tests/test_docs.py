@@ -20,6 +20,7 @@ from segjury.metrics import METRICS, READINGS
 from segjury.protocols import METRIC_USES, Protocol, builtin_names, load_protocol
 from segjury.report.publish import known_kinds
 from tests.places import ROOT
+from tests.small_benchmarks import rater_stems
 
 DOCS = ROOT / "docs"
 PAGES = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
@@ -170,9 +171,9 @@ def test_the_small_protocols_of_the_page_are_some():
     page = (DOCS / "protocols.md").read_text("utf-8")
     found = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     several, one = (Protocol.model_validate(tomllib.loads(text)) for text in found)
-    assert several.reference.rater_stems == ["reader1", "reader2", "reader3"]
+    assert rater_stems(several) == ["reader1", "reader2", "reader3"]
     assert several.probability_stems == {"lesion": "probability"}
-    assert one.reference.rater_stems == ["segmentation"]
+    assert rater_stems(one) == ["segmentation"]
     assert one.probability_stems == {}
 
 

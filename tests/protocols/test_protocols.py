@@ -70,7 +70,7 @@ WRONG = {
     ),
     "unknown metric": ('name = "crps"', 'name = "crsp"', "crsp"),
     "twice": ('name = "crps"', 'name = "mr_ece"', "mr_ece is listed twice"),
-    "missing": ("n_raters = 5\n", "", "reference.n_raters: field required.*how many raters"),
+    "missing": ("n_raters = 5\n", "", "reference: give either n_raters or rater_names"),
     "descending": ("first = 0.1, last = 0.8", "first = 0.8, last = 0.1", "must ascend"),
     "outside": ("last = 0.8", "last = 1.8", "between 0 and 1"),
     "odd count": ("count = 6", "count = 6.5", "count must be a whole number from 1 to 60"),
@@ -121,7 +121,7 @@ WRONG = {
         "scores have a column value of their own",
     ),
     "reading": ("ranked = false", 'ranked = ["final"]', "'released', 'published' or 'corrected'"),
-    "path": ('image = "image"', 'image = "../image"', "pattern"),
+    "path": ('image = "image"', 'image = "../image"', "cannot begin or end with a dot"),
 }
 
 

@@ -121,12 +121,22 @@ def test_a_mask_without_its_map_keeps_the_scores_of_the_mask(tmp_path):
     assert set(lost.loc[("B", "P2", "mr_ece"), "value"]) == {1.0}
 
 
-def test_one_missing_map_of_several_is_told_and_costs_what_looks_at_maps(tmp_path):
-    _, after = without_map(tmp_path, "curvas-2024", "probability_liver.nii.gz")
-    rows = after.loc["B", "P2"]
-    assert set(rows.loc["dsc", "status"]) == {"ok"}
-    for metric in ("confidence", "ece", "crps"):
-        assert set(rows.loc[metric, "status"]) == {"missing"}
+def test_one_missing_map_of_several_costs_its_label_and_what_looks_at_all(tmp_path):
+    before, after = without_map(tmp_path, "curvas-2024", "probability_liver.nii.gz")
+    rows, whole = after.loc["B", "P2"], before.loc["B", "P2"]
+    assert (
+        set(rows.loc["dsc", "status"])
+        == set(rows.loc["confidence", "pancreas"]["status"])
+        == {"ok"}
+    )
+    assert set(rows.loc["ece", "status"]) == {"missing"}
+    for name in ("confidence", "crps"):
+        for label in ("liver", "all"):
+            assert set(rows.loc[name, label]["status"]) == {"missing"}
+            assert rows.loc[name, label]["detail"].str.contains("probability_liver").all()
+    kept = whole.loc["confidence"].loc[["pancreas", "kidney"]]["value"].groupby(level=1).sum()
+    mean = rows.loc["confidence", "all"]["value"]  # the liver counts 0, the worst there is
+    assert (mean - kept / 3).abs().max() < 1e-12
 
 
 def test_the_policy_may_call_a_mask_without_its_map_missing(tmp_path):

@@ -13,7 +13,7 @@ RESULT = Result(
     "it is broken",
     "passing",
     (Fact("liver", "dsc", "1", "consensus", 0.5), Fact("all", "mean_pairwise_dsc", "", "", 0.25)),
-    (CalibrationBin("ece", "all", "corrected", 0.0, 0.5, 7, 1.5, (3, 4)),),
+    (CalibrationBin("ece", "all", "corrected", 0.0, 0.5, 7, 1.5, (3, 4), ("1", "2")),),
 )
 
 

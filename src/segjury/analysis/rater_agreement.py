@@ -13,7 +13,8 @@ import pandas as pd
 from segjury.analysis.statistics.bland_altman import BlandAltman, bland_altman
 from segjury.analysis.statistics.icc import IccTable, icc
 from segjury.arrays import Floats
-from segjury.results.facts import CONSENSUS, DSC, VOLUME, VOXELS, read_facts
+from segjury.protocols.reference import CONSENSUS
+from segjury.results.facts import DSC, VOLUME, VOXELS, read_facts
 
 
 @dataclass(frozen=True)

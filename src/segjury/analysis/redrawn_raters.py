@@ -16,8 +16,7 @@ import pandas as pd
 from segjury.analysis.ranking import Panel
 from segjury.arrays import Floats
 from segjury.metrics import known_metric
-from segjury.metrics.metric import FromRaters
-from segjury.metrics.redrawn import Again, mean_of_raters
+from segjury.metrics.redrawn import Again, how_it_follows
 
 RATER = "rater "
 SAME = 1e-9
@@ -98,10 +97,8 @@ def _again(metric: str, parts: _Parts, raters: tuple[str, ...]) -> Again | None:
         return None
     others = tuple(item for item in parts.items if item not in raters)
     declared = known_metric(metric)
-    if len(parts.quantities) == 1 and not others:
-        follows: FromRaters | None = mean_of_raters
-    else:
-        follows = declared.from_raters if declared and others else None
+    how = declared.from_raters if declared else None
+    follows = how_it_follows(how, len(parts.quantities), len(others))
     if follows is None:
         return None
     again = follows(parts.among(raters), parts.among(others))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from segjury.arrays import Box, Triple, flat
 from segjury.consensus import RaterPatterns, staple_foreground
 from segjury.images.grid import Grid
-from segjury.images.labels import SparseLabels
+from segjury.images.labels import Classes, SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.geometry.dimension import is_volume
@@ -80,10 +81,20 @@ class Consensus:
 
 
 @dataclass(frozen=True)
+class SecondRead:
+    """What a rater marked when reading the case once more; `name` is that of the read."""
+
+    rater: str
+    name: str
+    marks: SparseLabels  # values as in the patterns
+
+
+@dataclass(frozen=True)
 class ReferenceCase:
     """What the raters say of a case, in the form that scoring any number of methods needs.
 
-    Labels count from 1 in the order of the protocol, whatever their numbers in the files.
+    Labels count from 1 in the order of the protocol, whatever their numbers in the files. Voxels
+    that are `ignored` are marked by nobody and counted nowhere.
     """
 
     grid: Grid
@@ -93,6 +104,8 @@ class ReferenceCase:
     given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
     raters: tuple[str, ...] = ()  # who marked this case; numbered from 1 where nobody is named
+    repeats: tuple[SecondRead, ...] = ()
+    ignored: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)  # for who scores against it
 
     @property
@@ -150,14 +163,31 @@ class ReferenceCase:
 
 @dataclass(frozen=True)
 class PredictedCase:
-    """A method's prediction of a case, on the reference grid; labels as in `ReferenceCase`."""
+    """A method's prediction of a case, on the reference grid; labels as in `ReferenceCase`.
+
+    `probabilities` has a map per label, if the protocol asks for them, or None where `no_maps`
+    says why there is none. `classes` are what values in `marks` stand for, where labels overlap.
+    """
 
     marks: SparseLabels
-    probabilities: tuple[Volume, ...] = ()  # one map per label, if the protocol asks for them
+    probabilities: tuple[Volume | None, ...] = ()
     warnings: tuple[str, ...] = ()
-    no_maps: str = ""  # why there are none, though the protocol asks for them
+    no_maps: Mapping[int, str] = field(default_factory=dict)
     samples: tuple[SparseLabels, ...] = ()  # equally likely answers, where the method gives a set
+    no_samples: str = ""  # why there are none, though the protocol asks for them
+    classes: Classes | None = None
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""
-        return self.marks.where(label)
+        return _where(self.marks, label, self.classes)
+
+    def sample_of(self, sample: int, label: int) -> NDArray[np.int64]:
+        """Flat indices of the voxels of a label in one of the samples."""
+        return _where(self.samples[sample], label, self.classes)
+
+
+def _where(marks: SparseLabels, label: int, classes: Classes | None) -> NDArray[np.int64]:
+    if classes is None:
+        return marks.where(label)
+    holding = classes.holding(label)
+    return marks.select(lambda values: np.asarray(holding[values]))

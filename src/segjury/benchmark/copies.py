@@ -68,7 +68,7 @@ class InputFiles:
         follow_links: bool = False,
     ) -> InputFiles:
         """Those that there are, but for links that are not followed."""
-        given = reference_inputs(protocol, reference / case) if reference else []
+        given = reference_inputs(protocol, reference, case) if reference else []
         files = [_look_at(REFERENCE, path) for path in given]
         for method in methods:
             folder = predictions / method

@@ -1,28 +1,27 @@
-"""The folders of a benchmark: its cases and methods, and the files of each."""
+"""The folders of methods, and the files of their predictions."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from segjury import images
 from segjury.arrays import Shape
+from segjury.benchmark.layout import CaseFiles, Place, folder_names, is_narrower, stems_below
 from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
+from segjury.protocols.patterns import CASE, SAMPLE, filled, lies_in_case_folder, matcher
 from segjury.runtime.paths import resolved
 
+MOST_DIGITS = 6  # of a sample's number
 LARGE_BYTES = 1 << 26  # of a file that is not looked at whole without need
 
 # ---- cases and methods ---------------------------------------------------------------------
-
-
-def case_names(reference: Path) -> list[str]:
-    """The cases of a benchmark: the folders of the reference."""
-    return [check_name(name, "case") for name in folder_names(reference, "case")]
 
 
 def method_names(predictions: Path) -> list[str]:
@@ -40,17 +39,6 @@ def chosen_methods(predictions: Path, methods: Sequence[str] | None) -> list[str
             did_you_mean(absent[0], found, "It has"),
         )
     return [check_name(name, "method") for name in dict.fromkeys(methods or found)]
-
-
-def folder_names(folder: Path, of: str) -> list[str]:
-    """The folders in a folder, but hidden ones, whatever their names."""
-    fix = f"Give the folder that has one folder per {of}"
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}", fix)
-    names = sorted(p.name for p in folder.iterdir() if images.is_folder(p) and p.name[0] != ".")
-    if not names:
-        raise InputError(f"{folder} has no {of} folders", fix)
-    return names
 
 
 def submitted(
@@ -80,7 +68,9 @@ def _is_submission(protocol: Protocol, folder: Path, cases: Sequence[str] | None
     inside = [p.name for p in folder.iterdir() if images.is_folder(p) and p.name[0] != "."]
     if cases is None:
         mask = protocol.prediction.mask
-        return bool(inside) and all(images.candidates(folder / name, mask) for name in inside)
+        if not lies_in_case_folder(mask):
+            return bool(masks_by_case(protocol, folder))
+        return bool(inside) and all(Place.of(mask, folder, name).candidates for name in inside)
     holds = any(prediction_inputs(protocol, folder, case) for case in cases)
     methods = (name for name in inside if name not in set(cases))
     return holds and not any(
@@ -103,8 +93,8 @@ def refuse_wrong_folders(
     methods: Sequence[str],
 ) -> None:
     """Refuse folders of the wrong level, in which nothing could be scored."""
-    if reference and not any(reference_inputs(protocol, reference / case) for case in cases):
-        stem = protocol.reference.rater_stems[0]
+    if reference and not any(CaseFiles.of(protocol, reference, case).there for case in cases):
+        stem = CaseFiles.of(protocol, reference, cases[0]).first.stem
         raise InputError(
             f"no folder in {reference} has a {stem} (it has {', '.join(cases[:3])}, ...)",
             "Give the folder that has one folder per case",
@@ -113,7 +103,8 @@ def refuse_wrong_folders(
     if (
         predictions
         and methods
-        and all(images.candidates(predictions / name, mask) for name in methods)
+        and lies_in_case_folder(mask)
+        and all(Place.of(mask, predictions, name).candidates for name in methods)
     ):
         raise InputError(
             f"the folders in {predictions} are cases, not methods",
@@ -122,18 +113,21 @@ def refuse_wrong_folders(
 
 
 def unknown_cases(
-    reference: Path, predictions: Path, methods: Sequence[str], *, follow_links: bool = False
+    protocol: Protocol,
+    cases: Collection[str],
+    predictions: Path,
+    methods: Sequence[str],
+    *,
+    follow_links: bool = False,
 ) -> dict[str, list[str]]:
-    """By method, folders named as no case of the reference: probably a misspelt name.
+    """By method, what is named as no case of the reference: probably a misspelt name.
 
     A method's folder that is a link is not looked into unless `follow_links`.
     """
-    cases = set(case_names(reference))
+    known = set(cases)
     unknown = {
         method: [
-            path.name
-            for path in sorted((predictions / method).iterdir())
-            if images.is_folder(path) and path.name[0] != "." and path.name not in cases
+            name for name in _predicted_names(protocol, predictions / method) if name not in known
         ]
         for method in methods
         if follow_links or not escapes(predictions / method, predictions / method)
@@ -142,44 +136,126 @@ def unknown_cases(
     return {method: names for method, names in unknown.items() if names}
 
 
+def _predicted_names(protocol: Protocol, folder: Path) -> list[str]:
+    """The cases that the folders of a method, or its files where these lie flat, are named as."""
+    if lies_in_case_folder(protocol.prediction.mask):
+        inside = sorted(folder.iterdir())
+        return [path.name for path in inside if images.is_folder(path) and path.name[0] != "."]
+    return sorted(masks_by_case(protocol, folder))
+
+
+def masks_by_case(protocol: Protocol, folder: Path) -> dict[str, str]:
+    """The masks in a method's folder, where they do not lie in folders of the cases."""
+    depth = filled(protocol.prediction.mask).count("/") + 1
+    return masks_among(protocol, stems_below(folder, depth))
+
+
+def masks_among(protocol: Protocol, stems: Iterable[str]) -> dict[str, str]:
+    """By case, those of some paths below a method's folder, without endings, that are masks."""
+    spec = protocol.prediction
+    mask = matcher(spec.mask, {})
+    others = [
+        matcher(pattern, {"sample": r"\d+"})
+        for pattern in (*protocol.probability_stems.values(), numbered_sample(spec.sample))
+        if CASE in pattern
+    ]
+    found = {}
+    for stem in stems:
+        told = mask.fullmatch(stem)
+        if told and not any(is_narrower(other, stem, told["case"]) for other in others):
+            found[told["case"]] = stem
+    return found
+
+
 # ---- files of a case -----------------------------------------------------------------------
 
 
-def reference_inputs(protocol: Protocol, folder: Path) -> list[Path]:
+def reference_inputs(protocol: Protocol, reference: Path, case: str) -> list[Path]:
     """The files that a case's reference is read from, those that there are."""
-    spec = protocol.reference
-    stems = [*spec.rater_stems, spec.consensus, spec.structures.file if spec.structures else None]
-    return [path for stem in stems if stem for path in images.candidates(folder, stem)]
+    return CaseFiles.of(protocol, reference, case).there
 
 
 def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
     """The files that a prediction is read from in either layout, those that there are."""
-    folder = place_in(method_folder, case, "case")
-    stems = [protocol.prediction.mask, *protocol.probability_stems.values()]
-    found = [path for stem in stems for path in images.candidates(folder, stem)]
-    found += images.candidates(method_folder, case)
-    archive = method_folder / f"{case}.npz"
-    return [*found, archive] if images.is_file(archive) else found
+    spec = protocol.prediction
+    stems = [spec.mask, *protocol.probability_stems.values()]
+    found = [path for stem in stems for path in Place.of(stem, method_folder, case).candidates]
+    if reads_samples(protocol):
+        found += [path for place in sample_places(protocol, method_folder, case) for path in place]
+    if CASE not in spec.mask:
+        found += images.candidates(method_folder, case)
+    archive = _archive(protocol, method_folder, case)
+    return (
+        [*dict.fromkeys(found), archive] if images.is_file(archive) else list(dict.fromkeys(found))
+    )
 
 
-def prediction_layout(method_folder: Path, case: str) -> str:
+def prediction_layout(protocol: Protocol, method_folder: Path, case: str) -> str:
     """Which layout a prediction is looked for in, as it decides what is read."""
     folder = place_in(method_folder, case, "case")
+    if CASE in protocol.prediction.mask:
+        return "pattern"
     if images.is_folder(folder):
         return "folder"
     return "link" if os.access(method_folder, os.X_OK) and folder.is_symlink() else "files"
 
 
+def _archive(protocol: Protocol, method_folder: Path, case: str) -> Path:
+    """Where nnU-Net's probabilities are: beside the mask, where the masks lie flat."""
+    if CASE not in protocol.prediction.mask:
+        return method_folder / f"{case}.npz"
+    place = Place.of(protocol.prediction.mask, method_folder, case)
+    return place.folder / f"{place.stem}.npz"
+
+
+# ---- samples -------------------------------------------------------------------------------
+
+
+def reads_samples(protocol: Protocol) -> bool:
+    """Whether samples are looked for: for their own metrics, or as the map that is not there."""
+    return protocol.needs_samples or bool(protocol.probability_stems)
+
+
+def numbered_sample(pattern: str) -> str:
+    """The pattern of samples with the place of their number."""
+    return pattern if SAMPLE in pattern else f"{pattern}_{SAMPLE}"
+
+
+def sample_places(protocol: Protocol, method_folder: Path, case: str) -> list[list[Path]]:
+    """The files of each sample of a prediction, in the order of their numbers."""
+    pattern = numbered_sample(protocol.prediction.sample)
+    place = Place.of(pattern, method_folder, case)
+    before, _, after = place.stem.partition(SAMPLE)
+    found: dict[int, list[Path]] = {}
+    with suppress(OSError):
+        for path in sorted(place.folder.iterdir()):
+            end = images.suffix(path.name) or ""
+            stem = path.name.removesuffix(end)
+            number = stem.removeprefix(before).removesuffix(after)
+            is_number = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
+            if end and is_number and stem == f"{before}{number}{after}":
+                found.setdefault(int(number), []).append(path)
+    return [found[number] for number in sorted(found)]
+
+
 @dataclass(frozen=True)
 class PredictionFiles:
-    """The mask of a prediction, and for each label the file with its probability map.
+    """The mask of a prediction, for each label the file with its probability map, and samples.
 
-    `no_maps` says what is missing where not all of them are there; then none is named.
+    The mask may be missing where there are samples. `no_maps` says, of each label without a map,
+    what is missing; `no_samples` why there are none.
     """
 
-    mask: Path
+    mask: Path | None
     probabilities: dict[str, Path]
-    no_maps: MissingInputError | None = None
+    no_maps: Mapping[str, MissingInputError] = field(default_factory=dict)
+    samples: tuple[Path, ...] = ()
+    no_samples: InputError | None = None
+
+    @property
+    def all(self) -> list[Path]:
+        """Every file."""
+        return [*filter(None, [self.mask]), *self.probabilities.values(), *self.samples]
 
 
 def prediction_files(
@@ -193,24 +269,38 @@ def prediction_files(
     if not follow_links and escapes(method_folder, method_folder):
         raise link_refused(method_folder)
     found = _find_prediction(protocol, method_folder, case)
-    for path in () if follow_links else (found.mask, *found.probabilities.values()):
+    for path in () if follow_links else found.all:
         if escapes(path, method_folder):
             raise link_refused(path)
     return found
 
 
 def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
-    folder, stems = place_in(method_folder, case, "case"), protocol.probability_stems
-    layout = prediction_layout(method_folder, case)
+    layout = prediction_layout(protocol, method_folder, case)
     if layout == "link":
         raise InputError(f"{case} is a link that leads to no folder", "Copy the folder")
-    if layout == "folder":
-        mask = images.find(folder, protocol.prediction.mask)
+    if layout == "files":
+        return _in_flat_files(protocol, method_folder, case)
+    place = Place.of(protocol.prediction.mask, method_folder, case)
+    only_samples = protocol.needs_samples and sample_places(protocol, method_folder, case)
+    mask = None if only_samples and not place.candidates else place.find()
+    maps, no_maps = {}, {}
+    archive = _archive(protocol, method_folder, case)
+    for name, stem in protocol.probability_stems.items():
+        place = Place.of(stem, method_folder, case)
+        if layout == "pattern" and not place.candidates and images.is_file(archive):
+            maps[name] = archive
+            continue
         try:
-            maps = {name: images.find(folder, stem) for name, stem in stems.items()}
+            maps[name] = place.find()
         except MissingInputError as error:
-            return PredictionFiles(mask, {}, error)
-        return PredictionFiles(mask, maps)
+            no_maps[name] = error
+    return _with_samples(protocol, method_folder, case, PredictionFiles(mask, maps, no_maps))
+
+
+def _in_flat_files(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
+    """A prediction as nnU-Net writes it: a mask named as the case, and an archive of maps."""
+    stems = protocol.probability_stems
     try:
         mask = images.find(method_folder, case)
     except MissingInputError:
@@ -220,15 +310,41 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
             f"Expected {method_folder.name}/{case}/ with a mask{and_map}",
             kind="missing-prediction",
         ) from None
-    archive = method_folder / f"{case}.npz"
+    archive = _archive(protocol, method_folder, case)
+    found = PredictionFiles(mask, dict.fromkeys(stems, archive))
     if stems and not images.is_file(archive):
         wanted = [use.name for use in protocol.metrics if use.metric.needs_probability]
         no_maps = MissingInputError(
             f"{archive.name} is missing",
             f"{', '.join(wanted)} need probabilities: predict with --save_probabilities",
         )
-        return PredictionFiles(mask, {}, no_maps)
-    return PredictionFiles(mask, dict.fromkeys(stems, archive))
+        found = PredictionFiles(mask, {}, dict.fromkeys(stems, no_maps))
+    return _with_samples(protocol, method_folder, case, found)
+
+
+def _with_samples(
+    protocol: Protocol, method_folder: Path, case: str, found: PredictionFiles
+) -> PredictionFiles:
+    """The files and those of samples, if a metric wants these, or a map that is not there."""
+    if not reads_samples(protocol):
+        return found
+    pattern = Place.of(numbered_sample(protocol.prediction.sample), method_folder, case)
+    first = f"{pattern.stem.replace(SAMPLE, '01')}{images.SUFFIXES[0]}"
+    places = sample_places(protocol, method_folder, case)
+    most = protocol.prediction.most_samples
+    if len(places) > most:
+        error = InputError(
+            f"there are {len(places)} samples, at most {most} are read", "Give fewer"
+        )
+        return replace(found, no_samples=error)
+    for place in places:
+        if len(place) > 1:
+            names = ", ".join(path.name for path in place)
+            raise InputError(f"there are {names}", "Keep one of them", kind="two-files")
+    if not places:
+        missing = MissingInputError(f"{first} is missing", "Give sample_01, sample_02, ...")
+        return replace(found, no_samples=missing)
+    return replace(found, samples=tuple(path for (path,) in places))
 
 
 def link_refused(path: Path) -> InputError:

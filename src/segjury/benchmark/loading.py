@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from segjury import images
-from segjury.arrays import bounding_box
-from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
-from segjury.benchmark.folders import file_stats, prediction_files, prediction_inputs
-from segjury.consensus import RaterPatterns, pack_marks
-from segjury.errors import MissingInputError
+from segjury.arrays import Ints, Shape, bounding_box, flat
+from segjury.benchmark.case import PredictedCase, ReferenceCase, SecondRead, Structure
+from segjury.benchmark.folders import (
+    PredictionFiles,
+    file_stats,
+    prediction_files,
+    prediction_inputs,
+)
+from segjury.benchmark.layout import CaseFiles
+from segjury.consensus import MAX_PATTERNS, RaterPatterns, pack_marks
+from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Grid, doubts_of, tolerated_differences
-from segjury.images.labels import LabelMap, SparseLabels
+from segjury.images.labels import Classes, LabelMap, SparseLabels
+from segjury.images.mean_map import mean_map, most_frequent
 from segjury.images.volume import Volume
 from segjury.metrics.invasion import REACH
 from segjury.protocols import Protocol
+from segjury.protocols.patterns import lies_in_case_folder
+from segjury.protocols.reference import Reference
 from segjury.runtime import prefetch
+from segjury.wording import plural
 
 READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
 MOST_AHEAD = 2
@@ -28,64 +39,145 @@ WELL_COMPRESSED = 16
 # ---- reference -----------------------------------------------------------------------------
 
 
-def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
-    """Read and prepare a case's reference."""
-    spec = protocol.reference
-    if not folder.is_dir():
+def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
+    """Read and prepare a case's reference, from the folder of all cases."""
+    spec, files = protocol.reference, CaseFiles.of(protocol, root, case)
+    if lies_in_case_folder(spec.raters) and not (root / case).is_dir():
         raise MissingInputError("the case has no reference folder")
-    first_path = images.find(folder, spec.rater_stems[0])
+    if files.left_out:
+        raise MissingInputError(files.left_out, kind="too-few-raters")
+    raters, classes = files.present(), Classes(spec.classes)
+    n_labels = len(classes.sets) + 1
+    if n_labels ** len(raters) > MAX_PATTERNS:
+        what = f"{len(raters)} raters with {plural(len(spec.labels), 'label')} are too many"
+        raise InputError(what, "Leave some out of `reference.rater_names`")
+    first_path, *paths = (place.find() for place in raters.values())
     first = images.read_mask(first_path, labels=spec.allowed_labels)
     grid = first.grid
     warnings = grid_warnings(protocol, grid, grid, first_path.name)
+    left = _Ignored(spec)
+
+    def read(path: Path) -> LabelMap:
+        return images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
 
     def marks() -> Iterator[SparseLabels]:
-        yield numbered(first, spec.labels)
-        paths = [images.find(folder, stem) for stem in spec.rater_stems[1:]]
-
-        def read(path: Path) -> LabelMap:
-            return images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
-
+        left.add(first)
+        yield numbered(first, spec)
         for path, loaded in zip(paths, prefetch(read, paths, depth=2), strict=True):
             mask = loaded.result()
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-            yield numbered(mask, spec.labels)
+            left.add(mask)
+            yield numbered(mask, spec)
 
-    n_labels = len(spec.labels) + 1
-    patterns = pack_marks(marks(), grid.shape, n_raters=spec.n_raters, n_labels=n_labels)
-    consensus = _given_consensus(protocol, folder, grid, warnings)
-    structures = _structures(protocol, folder, grid, warnings)
-    names = tuple(spec.labels)
-    return ReferenceCase(grid, patterns, names, structures, consensus, tuple(warnings))
+    patterns = pack_marks(marks(), grid.shape, n_raters=len(raters), n_labels=n_labels)
+    ignored = left.voxels
+    patterns = _with_weights(spec, raters, _without_ignored(patterns, ignored))
+    overlapping = None if classes.is_plain else classes
+    return ReferenceCase(
+        grid,
+        replace(patterns, classes=overlapping),
+        tuple(spec.labels),
+        _structures(protocol, files, grid, warnings),
+        _given_consensus(protocol, files, grid, ignored, warnings),
+        tuple(warnings),
+        raters=tuple(raters),
+        repeats=_second_reads(protocol, files, grid, ignored, warnings),
+        ignored=ignored,
+    )
 
 
-def numbered(mask: LabelMap, labels: Mapping[str, int]) -> SparseLabels:
-    """Voxels of the scored labels, and these as 1, 2, ... in their order."""
-    table = np.zeros(256, np.uint8)  # no label is larger
-    table[list(labels.values())] = np.arange(1, len(labels) + 1)
+@dataclass
+class _Ignored:
+    """The voxels that any rater leaves out of the scoring."""
+
+    spec: Reference
+    _parts: list[Ints] = field(default_factory=list)
+
+    def add(self, mask: LabelMap) -> None:
+        """Take those of a rater's mask."""
+        if self.spec.ignore is not None:
+            self._parts.append(mask.where(self.spec.ignore))
+
+    @property
+    def voxels(self) -> Ints:
+        """Their flat indices, ascending."""
+        return np.unique(np.concatenate(self._parts)) if self._parts else np.zeros(0, np.int64)
+
+
+def _without_ignored(patterns: RaterPatterns, ignored: Ints) -> RaterPatterns:
+    flat(patterns.codes)[ignored] = 0
+    return replace(patterns, ignored=ignored.size)
+
+
+def _with_weights(spec: Reference, raters: Iterable[str], patterns: RaterPatterns) -> RaterPatterns:
+    """The patterns of raters who do not all count alike."""
+    weights = tuple(spec.rater_weights.get(name, 1.0) for name in raters)
+    return replace(patterns, weights=weights if len(set(weights)) > 1 else ())
+
+
+def numbered(mask: LabelMap, spec: Reference) -> SparseLabels:
+    """Voxels of the scored labels, and of these the classes of the protocol.
+
+    Where labels do not overlap, these are 1, 2, ... in the order of the labels.
+    """
+    table = np.zeros(256, np.uint8)  # no number in a file is larger
+    for number, value in spec.class_of_number.items():
+        table[number] = value
     return mask.marks.relabelled(lambda labels: table[labels])
 
 
+def without_voxels(marks: SparseLabels, voxels: Ints, shape: Shape) -> SparseLabels:
+    """The marks but for some voxels."""
+    if not voxels.size:
+        return marks
+    image = np.array(marks.painted(math.prod(shape)))
+    image[voxels] = 0
+    return SparseLabels.of(image)
+
+
 def _given_consensus(
-    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+    protocol: Protocol, files: CaseFiles, grid: Grid, ignored: Ints, warnings: list[str]
 ) -> RaterPatterns | None:
     """The consensus that the case brings along, if it does."""
-    spec = protocol.reference
-    if not spec.consensus or not images.candidates(folder, spec.consensus):
+    spec, place = protocol.reference, files.consensus
+    if place is None or not place.candidates:
         return None
-    path = images.find(folder, spec.consensus)
-    mask = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
+    path = place.find()
+    labels = [*spec.scored_numbers, *([spec.ignore] if spec.ignore else [])]
+    mask = images.read_mask(path, labels=labels, expected_shape=grid.shape)
     warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-    marks = [numbered(mask, spec.labels)]
-    return pack_marks(marks, grid.shape, n_raters=1, n_labels=len(spec.labels) + 1)
+    classes = Classes(spec.classes)
+    packed = pack_marks(
+        [numbered(mask, spec)], grid.shape, n_raters=1, n_labels=len(classes.sets) + 1
+    )
+    overlapping = None if classes.is_plain else classes
+    return replace(_without_ignored(packed, ignored), classes=overlapping)
+
+
+def _second_reads(
+    protocol: Protocol, files: CaseFiles, grid: Grid, ignored: Ints, warnings: list[str]
+) -> tuple[SecondRead, ...]:
+    """What raters of the case marked when they read it again."""
+    spec, reads = protocol.reference, []
+    present = files.present()
+    for name, place in files.repeats.items():
+        rater = spec.repeats[name]
+        if rater in present and place.candidates:
+            path = place.find()
+            mask = images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
+            warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
+            marks = without_voxels(numbered(mask, spec), ignored, grid.shape)
+            reads.append(SecondRead(rater, name, marks))
+    return tuple(reads)
 
 
 def _structures(
-    protocol: Protocol, folder: Path, grid: Grid, warnings: list[str]
+    protocol: Protocol, files: CaseFiles, grid: Grid, warnings: list[str]
 ) -> dict[str, Structure | None]:
-    spec = protocol.reference.structures
-    if spec is None:
+    spec, place = protocol.reference.structures, files.structures
+    if spec is None or place is None:
         return {}
-    path = images.find(folder, spec.file)
+    path = place.find()
     found = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
     warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
     structures: dict[str, Structure | None] = dict.fromkeys(spec.labels)
@@ -101,27 +193,87 @@ def _structures(
 
 
 def load_prediction(
-    protocol: Protocol, method_folder: Path, case: str, grid: Grid, *, follow_links: bool = False
+    protocol: Protocol,
+    method_folder: Path,
+    case: str,
+    grid: Grid,
+    *,
+    ignored: Ints | None = None,
+    follow_links: bool = False,
 ) -> PredictedCase:
     """Read a method's prediction of a case and compare its grid with the reference's.
 
     See `prediction_files` for `follow_links`. The policy says whether a mask without its
-    probability maps is a prediction.
+    probability maps is a prediction. In the `ignored` voxels there is nothing.
     """
+    spec, classes = protocol.reference, Classes(protocol.reference.classes)
     found = prediction_files(protocol, method_folder, case, follow_links=follow_links)
-    if found.no_maps and protocol.policy.missing_map == "missing":
-        raise found.no_maps
-    labels = protocol.reference.labels
-    mask = read_predicted_mask(protocol, found.mask, grid)
-    warnings = grid_warnings(protocol, grid, mask.grid, found.mask.name)
-    marks = numbered(mask, labels)
-    del mask  # so that it does not lie beside the maps
-    maps = []
-    for name, path in found.probabilities.items():
-        maps.append(read_probability_map(path, labels[name], grid))
-        warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
-    no_maps = str(found.no_maps) if found.no_maps else ""
-    return PredictedCase(marks, tuple(maps), tuple(warnings), no_maps)
+    samples, no_samples, warnings = _samples(protocol, found, grid, ignored)
+    missing = {} if samples else found.no_maps
+    if missing and protocol.policy.missing_map == "missing":
+        raise next(iter(missing.values()))
+    if found.mask:
+        mask = read_predicted_mask(protocol, found.mask, grid)
+        warnings += grid_warnings(protocol, grid, mask.grid, found.mask.name)
+        marks = _left(numbered(mask, spec), ignored, grid)
+        del mask  # so that it does not lie beside the maps
+    else:
+        marks = most_frequent(samples, math.prod(grid.shape), len(classes.sets) + 1)
+    maps: list[Volume | None] = []
+    for label, name in enumerate(protocol.probability_stems, 1):
+        path = found.probabilities.get(name)
+        if path is None:
+            maps.append(mean_map(samples, grid, classes.holding(label)) if samples else None)
+            continue
+        volume = read_probability_map(protocol, path, name, grid)
+        warnings += grid_warnings(protocol, grid, volume.grid, path.name)
+        maps.append(_zero(volume, ignored))
+    order = {name: label for label, name in enumerate(spec.labels, 1)}
+    return PredictedCase(
+        marks,
+        tuple(maps),
+        tuple(warnings),
+        {order[name]: str(error) for name, error in missing.items()},
+        samples,
+        no_samples if protocol.needs_samples else "",
+        None if classes.is_plain else classes,
+    )
+
+
+def _samples(
+    protocol: Protocol, found: PredictionFiles, grid: Grid, ignored: Ints | None
+) -> tuple[tuple[SparseLabels, ...], str, list[str]]:
+    """The samples of a prediction, or why there are none, and warnings.
+
+    Where the mask is there, a sample that cannot be used costs the samples alone.
+    """
+    wanted = protocol.needs_samples or found.no_maps
+    if found.no_samples or not wanted:
+        return (), str(found.no_samples or ""), []
+    read, warnings = [], list[str]()
+    try:
+        for path in found.samples:
+            mask = read_predicted_mask(protocol, path, grid)
+            warnings += grid_warnings(protocol, grid, mask.grid, path.name)
+            read.append(_left(numbered(mask, protocol.reference), ignored, grid))
+    except InputError as error:
+        if found.mask is None:
+            raise
+        return (), str(error), []
+    return tuple(read), "", list(dict.fromkeys(warnings))
+
+
+def _left(marks: SparseLabels, ignored: Ints | None, grid: Grid) -> SparseLabels:
+    return marks if ignored is None else without_voxels(marks, ignored, grid.shape)
+
+
+def _zero(volume: Volume, voxels: Ints | None) -> Volume:
+    """The map with 0 in some voxels."""
+    if voxels is None or not voxels.size:
+        return volume
+    array = np.array(volume.array, order="F")
+    flat(array)[voxels] = 0
+    return replace(volume, array=array)
 
 
 def read_ahead(
@@ -143,15 +295,21 @@ def read_ahead(
 
 def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid | None) -> LabelMap:
     """A predicted mask with the labels of the protocol."""
-    labels = protocol.reference.labels.values()
+    labels = protocol.reference.scored_numbers
     return images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
 
 
-def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
-    """A label's probability map in either layout; nnU-Net's archive has no grid of its own."""
-    if path.suffix == ".npz":
-        return images.read_nnunet_probability(path, channel=label, grid=grid)
-    return images.read_probability(path, expected_shape=grid.shape)
+def read_probability_map(protocol: Protocol, path: Path, name: str, grid: Grid) -> Volume:
+    """A label's probability map in either layout; nnU-Net's archive has no grid of its own.
+
+    It has a channel per number, the background first, or one per label where these are regions.
+    """
+    if path.suffix != ".npz":
+        return images.read_probability(path, expected_shape=grid.shape)
+    spec = protocol.reference
+    regions = any(len(numbers) > 1 for numbers in spec.numbers.values())
+    channel = list(spec.labels).index(name) if regions else spec.numbers[name][0]
+    return images.read_nnunet_probability(path, channel=channel, grid=grid)
 
 
 # ---- grids ---------------------------------------------------------------------------------

@@ -35,15 +35,17 @@ def compare(
 
     A and B are folders with one folder per case, or with the one folder of a method.
     """
-    from segjury.benchmark.folders import case_names
+    from segjury.benchmark.layout import case_names
     from segjury.cli.output.print_tables import print_versions
     from segjury.cli.output.terminal import answer, progress_bar, warn
     from segjury.metrics import Reading
     from segjury.platforms.compare import compare as compare_folders
+    from segjury.protocols import load_protocol
 
     chosen: Reading = options.choice("reading", reading, get_args(Reading))
+    definition = load_protocol(protocol, allow_code=allow_code)
     with progress_bar() as progress:
-        bar = progress.add_task("scoring", total=len(case_names(reference)))
+        bar = progress.add_task("scoring", total=len(case_names(definition, reference)))
         compared = compare_folders(
             first,
             second,

@@ -47,11 +47,13 @@ def curate(
     corrupt, or as the rules say. Nothing is moved or deleted.
     """
     from segjury.benchmark import curate
-    from segjury.benchmark.folders import case_names
+    from segjury.benchmark.layout import case_names
     from segjury.cli.output.terminal import log, print_rows, progress_bar, say
+    from segjury.protocols import load_protocol
 
+    definition = load_protocol(protocol, allow_code=allow_code)
     with progress_bar() as progress:
-        bar = progress.add_task("curating", total=len(case_names(reference)))
+        bar = progress.add_task("curating", total=len(case_names(definition, reference)))
         done = curate.curate(
             protocol,
             rules,

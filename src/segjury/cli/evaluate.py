@@ -66,14 +66,16 @@ def evaluate(
     something could not be scored for a reason that may be gone: run the same command again; 130
     interrupted; 143 terminated.
     """
-    from segjury.benchmark.folders import case_names
+    from segjury.benchmark.layout import case_names, scored_cases
     from segjury.cli.output.run_log import Log
     from segjury.cli.output.terminal import answer
+    from segjury.protocols import load_protocol
     from segjury.scoring.evaluate import run
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:
-        n_cases = len(case_names(reference))
+        definition = load_protocol(protocol, allow_code=allow_code)
+        n_cases = len(scored_cases(definition, reference, case_names(definition, reference))[0])
         log.event("start", cases=n_cases, out=str(out))
         with log.cases(n_cases) as progress:
             results = run(

@@ -39,12 +39,14 @@ def raters(
     The ceiling is what each rater's own mask would score as a method, judged against the other
     raters in the protocol's metrics. Exit code 2 says that some case could not be read.
     """
-    from segjury.benchmark.folders import case_names
+    from segjury.benchmark.layout import case_names
     from segjury.cli.output.terminal import answer, log, progress_bar, warn
     from segjury.platforms.notebook import measure_raters
+    from segjury.protocols import load_protocol
 
+    definition = load_protocol(protocol, allow_code=allow_code)
     with progress_bar() as progress:
-        bar = progress.add_task("measuring", total=len(case_names(reference)))
+        bar = progress.add_task("measuring", total=len(case_names(definition, reference)))
         study = measure_raters(
             protocol,
             reference=reference,

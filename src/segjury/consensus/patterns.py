@@ -8,7 +8,7 @@ measure into arithmetic on at most L^K counts, so its cost does not grow with th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from segjury.arrays import Span, flat, nonzero_spans
-from segjury.images.labels import SparseLabels
+from segjury.images.labels import Classes, SparseLabels
 
 MAX_PATTERNS = 2**16
 LABEL_BITS = 32  # of a number that holds a pattern and a label
@@ -33,6 +33,9 @@ class RaterPatterns:
     n_raters: int
     n_labels: int
     known_spans: tuple[Span, ...] | None = None  # outside which no rater marks anything
+    classes: Classes | None = None  # what label numbers stand for, where labels overlap
+    ignored: int = 0  # voxels that are not counted; nobody marks them
+    weights: tuple[float, ...] = ()  # of the raters; all alike where there are none
 
     @property
     def n_codes(self) -> int:
@@ -61,11 +64,13 @@ class RaterPatterns:
         counts = np.zeros(self.n_codes, np.int64)
         for _, codes in self.marks.pieces():
             counts += np.bincount(codes, minlength=self.n_codes)
-        counts[0] = self.codes.size - counts.sum()
+        counts[0] = self.codes.size - self.ignored - counts.sum()
         return counts
 
     def marked(self, label: int = 1) -> NDArray[np.bool_]:
         """Whether each rater gives `label`, shape (patterns, raters)."""
+        if self.classes:
+            return np.asarray(self.classes.holding(label)[self.labels])
         marked: NDArray[np.bool_] = self.labels == label
         return marked
 
@@ -76,8 +81,12 @@ class RaterPatterns:
         before, code = self.n_labels**rater, np.arange(self.n_codes)
         left = code % before + code // (before * self.n_labels) * before
         dtype = np.min_scalar_type(self.n_codes // self.n_labels - 1)
-        codes = self.image(left.astype(dtype))
-        return RaterPatterns(codes, self.n_raters - 1, self.n_labels, self.known_spans)
+        return replace(
+            self,
+            codes=self.image(left.astype(dtype)),
+            n_raters=self.n_raters - 1,
+            weights=self.weights[:rater] + self.weights[rater + 1 :],
+        )
 
     def image(self, per_pattern: NDArray[Any]) -> NDArray[Any]:
         """Spread a value per pattern over the voxels."""
@@ -141,6 +150,7 @@ class SeenPatterns:
     counts: NDArray[np.int64]
     n_labels: int
     of_voxel: NDArray[Any]  # which pattern each of the given voxels has
+    weights: tuple[float, ...] = ()  # as those of `RaterPatterns`
 
     @property
     def n_raters(self) -> int:

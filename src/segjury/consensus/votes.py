@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.consensus.patterns import Patterns
+from segjury.consensus.patterns import Patterns, RaterPatterns
 
 Region = Literal["background", "dissensus", "foreground"]
 Ties = Literal["background", "lower", "first"]
@@ -29,6 +30,13 @@ def majority(patterns: Patterns) -> NDArray[np.int64]:
         The most frequent label per pattern, or `n_labels` where two are equally frequent.
     """
     return winners(leaders(votes(patterns)))
+
+
+def majority_of(patterns: Patterns, *, label: int = 1) -> NDArray[np.bool_]:
+    """Patterns whose majority vote is `label`; of labels that overlap, that most raters give it."""
+    if isinstance(patterns, RaterPatterns) and patterns.classes:
+        return np.asarray(2 * patterns.marked(label).sum(axis=1) > patterns.n_raters)
+    return np.asarray(majority(patterns) == label)
 
 
 def votes(patterns: Patterns, *, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -84,10 +92,12 @@ def soft_mean(patterns: Patterns, *, label: int = 1) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float
-        Share of the raters that give `label`, per pattern.
+        Share of the raters that give `label`, per pattern; of their weights, where they have any.
     """
-    mean: NDArray[np.float64] = patterns.marked(label).mean(axis=1)
-    return mean
+    marked, weights = patterns.marked(label), patterns.weights
+    if not weights:
+        return np.asarray(marked.mean(axis=1))
+    return np.asarray((marked * np.array(weights)).sum(axis=1) / math.fsum(weights))
 
 
 def intersection(patterns: Patterns, *, label: int = 1) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segjury.images.finding import candidates, find, is_file, is_folder
+from segjury.images.finding import candidates, find, is_file, is_folder, suffix
 from segjury.images.formats import SUFFIXES
 from segjury.images.formats.npz import read_nnunet_probability
 from segjury.images.formats.values import whole_numbers
@@ -28,6 +28,7 @@ __all__ = [
     "read_nnunet_probability",
     "read_probability",
     "read_volume",
+    "suffix",
     "suffix_of",
     "whole_numbers",
     "write_volume",

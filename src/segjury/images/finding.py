@@ -25,6 +25,11 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def suffix(name: str) -> str | None:
+    """The known ending of a file's name; None if it has none."""
+    return next((end for end in SUFFIXES if name.endswith(end)), None)
+
+
 def candidates(folder: Path, stem: str) -> list[Path]:
     """The images `stem` in `folder`, with any known suffix."""
     return [path for s in SUFFIXES if is_file(path := folder / f"{stem}{s}")]

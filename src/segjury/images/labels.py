@@ -20,6 +20,33 @@ from segjury.arrays import (
 )
 from segjury.images.grid import Grid
 
+
+@dataclass(frozen=True)
+class Classes:
+    """What the values 1, 2, ... of a mask stand for: one label each, or a set where they overlap.
+
+    Labels count from 1.
+    """
+
+    sets: tuple[frozenset[int], ...]
+
+    @classmethod
+    def plain(cls, n_labels: int) -> Classes:
+        """Those of labels that do not overlap: each value is a label."""
+        return cls(tuple(frozenset({label}) for label in range(1, n_labels + 1)))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each value is the label itself."""
+        return all(labels == {value} for value, labels in enumerate(self.sets, 1))
+
+    def holding(self, label: int) -> Bools:
+        """Whether each value, 0 included, stands for a label; 0 is that of no label."""
+        if label == 0:
+            return np.asarray(np.arange(len(self.sets) + 1) == 0)
+        return np.array([False, *(label in labels for labels in self.sets)])
+
+
 MANY = 16  # more marks than one voxel in so many are kept as the image itself
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from segjury.arrays import Shape
 from segjury.errors import InputError, MissingInputError, unreadable
-from segjury.images.finding import is_file
+from segjury.images.finding import is_file, suffix
 from segjury.images.formats import FORMATS, SUFFIXES, npz
 from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.values import Labels, Probabilities
@@ -143,9 +143,8 @@ def write_volume(path: Path, volume: Volume) -> None:
 
 def suffix_of(path: Path) -> str:
     """The known suffix that a file's name ends in."""
-    for suffix in SUFFIXES:
-        if path.name.endswith(suffix):
-            return suffix
+    if end := suffix(path.name):
+        return end
     raise InputError(f"{path.name} is of no known format", f"Use one of {', '.join(SUFFIXES)}")
 
 

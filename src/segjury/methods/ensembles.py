@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from segjury import images
 from segjury.analysis.ranking import Rules
 from segjury.benchmark.case import PredictedCase
-from segjury.benchmark.folders import case_names
+from segjury.benchmark.layout import CaseFiles, Place, case_names, scored_cases
 from segjury.benchmark.loading import load_prediction
 from segjury.benchmark.names import place_in
 from segjury.consensus import (
@@ -92,7 +92,7 @@ def score_ensemble(
         protocol,
         reference=reference,
         predictions=predictions,
-        cases=case_names(reference),
+        cases=scored_cases(protocol, reference, case_names(protocol, reference))[0],
         follow_links=run.follow_links,
         progress=progress,
     )
@@ -135,10 +135,7 @@ def write_ensemble(
     notes = []
     for case in cases:
         try:
-            first = images.find(
-                place_in(reference, case, "case"), protocol.reference.rater_stems[0]
-            )
-            grid = images.read_grid(first)
+            grid = images.read_grid(CaseFiles.of(protocol, reference, case).first.find())
         except InputError as error:
             notes.append(f"case {case}: left out, reference: {error}")
             continue
@@ -156,11 +153,12 @@ def write_ensemble(
                 notes.append(f"case {case}: without {method}: {error}")
                 continue
             if vote.no_maps:
-                notes.append(f"case {case}: without {method}: {vote.no_maps}")
+                why = next(iter(vote.no_maps.values()))
+                notes.append(f"case {case}: without {method}: {why}")
             else:
                 votes.append(vote)
         if votes:
-            _write(ensemble, protocol, votes, grid, folder / case)
+            _write(ensemble, protocol, votes, grid, folder, case)
         progress(case)
     return notes
 
@@ -182,16 +180,24 @@ def _write(
     votes: Sequence[PredictedCase],
     grid: Grid,
     folder: Path,
+    case: str,
 ) -> None:
-    labels = vote(votes, grid, n_labels=len(protocol.reference.labels) + 1, by=ensemble.voting)
-    stored = np.array([0, *protocol.reference.labels.values()], np.uint8)
-    images.write_volume(folder / f"{protocol.prediction.mask}.nii.gz", Volume(stored[labels], grid))
+    spec = protocol.reference
+    labels = vote(votes, grid, n_labels=len(spec.classes) + 1, by=ensemble.voting)
+    stored = np.zeros(len(spec.classes) + 1, np.uint8)
+    for number, value in reversed(spec.class_of_number.items()):
+        stored[value] = number
+    mask = Place.of(protocol.prediction.mask, folder, case)
+    images.write_volume(mask.folder / mask.usual_name, Volume(stored[labels], grid))
     for number, stem in enumerate(protocol.probability_stems.values()):
         mean = np.zeros(grid.shape, np.float64, order="F")
-        for each in votes:
-            mean += each.probabilities[number].array
-        mean /= len(votes)
-        images.write_volume(folder / f"{stem}.nii.gz", Volume(mean.astype(np.float32), grid))
+        maps = [volume for each in votes if (volume := each.probabilities[number])]
+        for volume in maps:
+            mean += volume.array
+        mean /= len(maps)
+        place = Place.of(stem, folder, case)
+        volume = Volume(mean.astype(np.float32), grid)
+        images.write_volume(place.folder / place.usual_name, volume)
 
 
 def vote(

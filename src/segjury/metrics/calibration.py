@@ -69,6 +69,7 @@ ECE = Metric(
     decimals=4,
     scope="case",
     needs_probability=True,
+    one_label_per_voxel=True,
 )
 
 

@@ -58,6 +58,7 @@ class Metric:
     `needs_raters`: it looks at each rater's mask, not at the consensus alone.
     `needs_samples`: it looks at a set of masks that the method gives as equally likely answers.
     `needs_voxels`: without any voxel in a mask it is undefined.
+    `one_label_per_voxel`: it is not defined for labels that overlap.
     `direction` says which values are better. `symmetric`: exchanging reference and prediction
     changes nothing. `flip_invariant` lists the readings in which mirroring or exchanging the
     image axes changes nothing. `scales_with` says how the value follows the voxel size.
@@ -86,6 +87,7 @@ class Metric:
     needs_raters: bool = False
     needs_samples: bool = False
     needs_voxels: bool = False
+    one_label_per_voxel: bool = False
     decimals: int | None = None
     readings: tuple[Reading, ...] = READINGS
     options: type[Options] = Options

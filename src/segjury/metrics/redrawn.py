@@ -14,6 +14,16 @@ from scipy.special import ndtr
 from segjury.arrays import Floats
 
 Again = Callable[[Floats], Floats]
+FromRaters = Callable[[Floats, Floats], Again]
+
+
+def how_it_follows(
+    declared: FromRaters | None, n_quantities: int, n_others: int
+) -> FromRaters | None:
+    """How a score follows from its parts: as declared, or as the mean of one number per rater."""
+    if n_quantities == 1 and not n_others:
+        return mean_of_raters
+    return declared if n_others else None
 
 
 def mean_of_raters(raters: Floats, _others: Floats) -> Again:

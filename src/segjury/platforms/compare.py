@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 
 from segjury.analysis.versions import Versions, compare_versions
 from segjury.benchmark.folders import (
-    case_names,
     method_names,
     refuse_output_among_inputs,
     submitted,
 )
+from segjury.benchmark.layout import case_names
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
 from segjury.metrics import Reading
@@ -77,7 +77,10 @@ def compare(
 
     """
     definition, truth = load_protocol(protocol, allow_code=allow_code), Path(reference)
-    folders = [_version(definition, Path(given), case_names(truth)) for given in (first, second)]
+    folders = [
+        _version(definition, Path(given), case_names(definition, truth))
+        for given in (first, second)
+    ]
     if folders[0] == folders[1]:
         raise InputError(f"{first} and {second} are the same folder", "Give two versions")
     place = None if out is None else Path(out)

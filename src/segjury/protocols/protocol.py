@@ -5,30 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, AliasChoices, Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from segjury.consensus import MAX_PATTERNS
-from segjury.errors import InputError, is_hidden
+from segjury.errors import InputError
 from segjury.images.grid import Severity, UsualTolerance
 from segjury.metrics import READINGS, Reading
 from segjury.protocols.options import MetricUse, ProtocolPart
+from segjury.protocols.patterns import LABEL, RATER, SAMPLE, Pattern
 from segjury.protocols.ranking import Ranking
+from segjury.protocols.reference import Reference
 
-
-def _shown(name: str) -> str:
-    if any(map(is_hidden, name)):
-        raise ValueError("the name has characters that cannot be shown")
-    return name
-
-
-Stem = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}-]+$")]
-Label = Annotated[int, Field(ge=1, le=255)]
-Name = Annotated[  # may be part of a file name
-    str, Field(pattern=r"^[^/\\\x00-\x1f]+$"), AfterValidator(_shown)
-]
-WHOLE = "all"  # the structure of a row about the whole case
 NO_SCORES = ("name", "title", "summary", "sources", "ranking", "cases", "cohorts")
 TAKEN = ("method", "metric", "structure", "reading", "value", "unit", "status", "detail", "cohort")
 
@@ -40,74 +28,38 @@ class Source(ProtocolPart):
     url: str = Field(default="", description="address of that source")
 
 
-class Structures(ProtocolPart):
-    """A label map in the reference that metrics are computed against."""
-
-    file: Stem = Field(description="file name, without ending, of the label map")
-    labels: dict[Name, Label] = Field(min_length=1, description="its structures and their labels")
-
-    @model_validator(mode="after")
-    def _tells_labels_apart(self) -> Structures:
-        if len(set(self.labels.values())) < len(self.labels):
-            raise ValueError("labels give two structures the same number")
-        return self
-
-
-class Reference(ProtocolPart):
-    """The files of a reference case."""
-
-    raters: Stem = Field(description="file name of a rater's mask; {rater} counts from 1")
-    n_raters: int = Field(ge=1, le=16, description="how many raters marked each case")
-    labels: dict[Name, Label] = Field(
-        default={"foreground": 1}, min_length=1, description="what is scored, and its labels"
-    )
-    other_labels: dict[str, Label] = Field(
-        default_factory=dict, description="labels that files may hold and that do not count"
-    )
-    image: Stem | None = Field(default=None, description="file name of the image, for pictures")
-    consensus: Stem | None = Field(
-        default=None, description="file name of a ready consensus mask; computed where absent"
-    )
-    structures: Structures | None = Field(
-        default=None, description="label map of further structures, such as vessels"
-    )
-
-    @model_validator(mode="after")
-    def _names_each_rater(self) -> Reference:
-        if self.n_raters > 1 and "{rater}" not in self.raters:
-            raise ValueError("raters must contain {rater}, which counts the raters from 1")
-        return self
-
-    @model_validator(mode="after")
-    def _tells_labels_apart(self) -> Reference:
-        if WHOLE in self.labels:
-            raise ValueError(f"a label cannot be called {WHOLE}, which is the mean over them")
-        values = [*self.labels.values(), *self.other_labels.values()]
-        if len(set(values)) < len(values):
-            raise ValueError("labels and other_labels give two things the same number")
-        if (len(self.labels) + 1) ** self.n_raters > MAX_PATTERNS:
-            raise ValueError(f"{self.n_raters} raters with {len(self.labels)} labels are too many")
-        return self
-
-    @property
-    def allowed_labels(self) -> list[int]:
-        """All labels that a rater's file may hold."""
-        return [*self.labels.values(), *self.other_labels.values()]
-
-    @property
-    def rater_stems(self) -> list[str]:
-        """File names of the raters' masks, without ending."""
-        return [self.raters.replace("{rater}", str(k + 1)) for k in range(self.n_raters)]
-
-
 class Prediction(ProtocolPart):
     """The files of a prediction."""
 
-    mask: Stem = Field(default="segmentation", description="file name of the predicted mask")
-    probability: Stem = Field(
-        default="probability",
-        description="file name of the probability map; of several, NAME_<label> each",
+    mask: Pattern = Field(
+        default="segmentation",
+        description="file name of the predicted mask; with {case} a path below the method's folder",
     )
+    probability: Pattern = Field(
+        default="probability",
+        description="file name of the probability map; of several, NAME_<label> each, or as "
+        "{label} says",
+    )
+    sample: Pattern = Field(
+        default="sample",
+        description="file name of equally likely masks, of which NAME_01 is the first; {sample} "
+        "is their number",
+    )
+    most_samples: int = Field(
+        default=100, ge=1, le=1000, description="how many of them a prediction may have"
+    )
+
+    @model_validator(mode="after")
+    def _lies_somewhere(self) -> Prediction:
+        for pattern, foreign in (
+            (self.mask, (RATER, LABEL, SAMPLE)),
+            (self.probability, (RATER, SAMPLE)),
+            (self.sample, (RATER, LABEL)),
+        ):
+            for placeholder in foreign:
+                if placeholder in pattern:
+                    raise ValueError(f"{pattern} has no {placeholder}")
+        return self
 
 
 class GridRules(ProtocolPart):
@@ -219,6 +171,8 @@ class Protocol(ProtocolPart):
                     raise ValueError(f"{use.name} needs [reference.structures]")
                 if len(self.reference.labels) > 1:
                     raise ValueError(f"{use.name} needs a single label in reference.labels")
+            if use.metric.one_label_per_voxel and self.reference.overlap:
+                raise ValueError(f"{use.name} needs labels that do not overlap")
         return self
 
     @staticmethod
@@ -290,6 +244,12 @@ class Protocol(ProtocolPart):
         """File name of each label's probability map; none where no metric looks at one."""
         if not any(use.metric.needs_probability for use in self.metrics):
             return {}
-        stem = self.prediction.probability
-        names = self.label_names
+        stem, names = self.prediction.probability, self.label_names
+        if LABEL in stem:
+            return {name: stem.replace(LABEL, name) for name in names}
         return {name: stem if len(names) == 1 else f"{stem}_{name}" for name in names}
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether a metric looks at sets of samples."""
+        return any(use.metric.needs_samples for use in self.metrics)

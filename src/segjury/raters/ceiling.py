@@ -9,7 +9,7 @@ import numpy as np
 
 from segjury.arrays import flat
 from segjury.benchmark.case import PredictedCase, ReferenceCase
-from segjury.images.labels import SparseLabels
+from segjury.images.labels import Classes, SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
@@ -51,13 +51,16 @@ def ceiling(
 def as_prediction(reference: ReferenceCase, rater: int, protocol: Protocol) -> PredictedCase:
     """A rater's mask as a method would hand it in: labels, and maps of probability 0 or 1."""
     patterns = reference.patterns
-    labels = patterns.labels[:, rater][flat(patterns.codes)[patterns.voxels]]
-    drawn = labels > 0
-    voxels, labels = patterns.voxels[drawn], labels[drawn].astype(np.uint8)
+    values = patterns.labels[:, rater][flat(patterns.codes)[patterns.voxels]]
+    drawn = values > 0
+    voxels, values = patterns.voxels[drawn], values[drawn].astype(np.uint8)
+    classes = patterns.classes or Classes.plain(len(reference.labels))
     wanted = reference.labels if protocol.probability_stems else {}
     maps = []
     for label in wanted.values():
-        values = np.zeros(reference.grid.shape, np.float32, order="F")
-        flat(values)[voxels[labels == label]] = 1.0
-        maps.append(Volume(values, reference.grid, patterns.known_spans))
-    return PredictedCase(SparseLabels((voxels, labels)), tuple(maps))
+        array = np.zeros(reference.grid.shape, np.float32, order="F")
+        flat(array)[voxels[classes.holding(label)[values]]] = 1.0
+        maps.append(Volume(array, reference.grid, patterns.known_spans))
+    return PredictedCase(
+        SparseLabels((voxels, values)), tuple(maps), classes=reference.patterns.classes
+    )

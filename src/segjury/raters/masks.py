@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Bools, Box, Ints
 from segjury.benchmark.case import Consensus, ReferenceCase
-from segjury.consensus import RaterPatterns, intersection, majority, staple_foreground, union
+from segjury.consensus import RaterPatterns, intersection, majority_of, staple_foreground, union
 from segjury.raters.displacement import Boundary
 from segjury.scoring.features import MaskFeatures
 
@@ -84,7 +84,7 @@ def _consensuses(reference: ReferenceCase, label: int) -> Iterator[tuple[str, In
     yield "staple", _voxels(patterns, staple_foreground(patterns, label=label))
     if reference.given_consensus is not None:
         yield "given", reference.consensus.voxels(label)
-    yield "majority", _voxels(patterns, majority(patterns) == label)
+    yield "majority", _voxels(patterns, majority_of(patterns, label=label))
     yield "intersection", _voxels(patterns, intersection(patterns, label=label))
     yield "union", _voxels(patterns, union(patterns, label=label))
 

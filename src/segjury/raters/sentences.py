@@ -10,7 +10,7 @@ import pandas as pd
 
 from segjury.analysis.statistics.tests import smallest_p
 from segjury.metrics import READINGS
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import WHOLE
 from segjury.raters.profiles import BIASES
 from segjury.raters.study import RaterStudy
 from segjury.raters.tables import cohort_cases

@@ -10,7 +10,8 @@ import pandas as pd
 
 from segjury import runtime
 from segjury.benchmark.case_table import case_table
-from segjury.benchmark.folders import case_names, refuse_wrong_folders
+from segjury.benchmark.folders import refuse_wrong_folders
+from segjury.benchmark.layout import case_names, scored_cases
 from segjury.benchmark.loading import load_reference
 from segjury.errors import InputError
 from segjury.metrics import READINGS, Reading
@@ -55,8 +56,8 @@ class RaterStudy:
 
     @property
     def n_raters(self) -> int:
-        """How many raters marked each case."""
-        return self.protocol.reference.n_raters
+        """How many raters there are."""
+        return len(self.protocol.reference.panel)
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,11 @@ def measure_raters(
     definition = load_protocol(protocol, allow_code=allow_code)
     readings = definition.chosen_readings(readings)
     folder = Path(reference)
-    names = case_names(folder)
-    refuse_wrong_folders(definition, folder, names, None, ())
-    known = case_table(definition, folder, names, Path(cases) if cases else None)
-    tasks = [_Task(definition, folder / name, name, readings) for name in names]
+    every_case = case_names(definition, folder)
+    refuse_wrong_folders(definition, folder, every_case, None, ())
+    known = case_table(definition, folder, every_case, Path(cases) if cases else None)
+    names, left_out = scored_cases(definition, folder, every_case)
+    tasks = [_Task(definition, folder, name, readings) for name in names]
     workers = runtime.default_jobs(len(tasks)) if jobs is None else jobs
     found: dict[str, CaseRaters | str] = {}
     for task, result in runtime.run(_measured, tasks, jobs=workers):
@@ -100,13 +102,14 @@ def measure_raters(
     problems = tuple(f"case {n}: {found[n]}" for n in names if isinstance(found[n], str))
     if not measured:
         raise InputError(f"no case of {folder} can be measured: {problems[0]}", "Check the files")
-    return _study(definition, settings, measured, known, problems)
+    without = tuple(f"case {case} is left out: {why}" for case, why in left_out.items())
+    return _study(definition, settings, measured, known, problems, without)
 
 
 def _measured(task: _Task) -> CaseRaters | str:
     """The measurements of a case, or why there are none."""
     try:
-        reference = load_reference(task.protocol, task.folder)
+        reference = load_reference(task.protocol, task.folder, task.case)
         return measure_case(task.case, reference, task.protocol, task.readings)
     except InputError as error:
         return str(error)
@@ -120,6 +123,7 @@ def _study(
     cases: Sequence[CaseRaters],
     known: dict[str, dict[str, str]],
     problems: tuple[str, ...],
+    left_out: tuple[str, ...],
 ) -> RaterStudy:
     cohort = case_cohorts(protocol, {each.case: each.facts for each in cases}, known)
 
@@ -143,6 +147,6 @@ def _study(
         ceiling_all=scores([result for each in cases for result in each.ceiling.everyone]),
         ceiling_summary=ceiling_summary(ceiling, protocol.ranking.aggregate),
         outliers=found.outliers,
-        warnings=tuple(f"case {each.case}: {w}" for each in cases for w in each.warnings),
+        warnings=(*left_out, *(f"case {each.case}: {w}" for each in cases for w in each.warnings)),
         problems=problems,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import WHOLE
 from segjury.raters.case import CaseRaters, LabelRow, RaterRow
 from segjury.raters.contact import ContactRow
 from segjury.raters.outliers import is_apart

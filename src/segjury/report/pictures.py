@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 from segjury.arrays import Bools, Box, Ints, bounding_box, coordinates
 from segjury.benchmark.case import ReferenceCase
 from segjury.benchmark.folders import PredictionFiles, prediction_files
+from segjury.benchmark.layout import CaseFiles
 from segjury.benchmark.loading import (
     grid_warnings,
+    load_prediction,
     load_reference,
+    numbered,
     read_predicted_mask,
     read_probability_map,
+    without_voxels,
 )
 from segjury.benchmark.names import place_in
 from segjury.errors import InputError
-from segjury.images import candidates, find, read_volume
+from segjury.images import read_volume
 from segjury.images.grid import Grid
 from segjury.images.labels import LabelMap
 from segjury.metrics.overlap import THRESHOLDS
@@ -107,8 +111,7 @@ def case_images(
 
     A method whose prediction is missing or cannot be used is left out; its rows say why.
     """
-    folder = place_in(reference, case, "case")
-    loaded = load_reference(protocol, folder)
+    loaded = load_reference(protocol, reference, case)
     masks: dict[str, LabelMap] = {}
     files_of: dict[str, PredictionFiles] = {}
     for method in methods:
@@ -116,18 +119,20 @@ def case_images(
             place = place_in(predictions, method, "method")
             paths = prediction_files(protocol, place, case, follow_links=follow_links)
             files_of[method] = paths
-            masks[method] = _predicted(protocol, paths.mask, loaded.grid)
+            masks[method] = _predicted(
+                protocol, place, case, paths, loaded, follow_links=follow_links
+            )
     box = _region(loaded, masks.values())
     placed = {method: _placed(mask, box, loaded.label_names) for method, mask in masks.items()}
     images = CaseImages(
         case=case,
         labels=loaded.label_names,
-        raters=_raters(loaded, box),
-        consensus=_consensus(loaded, box),
+        raters=_raters(protocol, loaded, box),
+        consensus=_consensus(protocol, loaded, box),
         predictions={method: labels for method, (labels, _) in placed.items()},
         outside={method: outside for method, (_, outside) in placed.items()},
         structures=_structures(loaded, box),
-        image=_image(protocol, folder, loaded.grid, box),
+        image=_image(CaseFiles.of(protocol, reference, case), loaded.grid, box),
         thresholds=_thresholds(protocol),
         spacing_mm=loaded.grid.spacing_mm,
         direction=loaded.grid.direction,
@@ -152,27 +157,48 @@ def _with_maps(
     if not protocol.probability_stems:
         return images
     label = most_disputed_label(images)
-    number = protocol.reference.labels[label]
     maps = {}
     for method in images.predictions:
         with suppress(InputError):
             path = files_of[method].probabilities.get(label)
             if path is None:
                 continue
-            values = read_probability_map(path, number, grid).array
+            values = read_probability_map(protocol, path, label, grid).array
             maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
     drawn = {method: mask for method, mask in images.predictions.items() if method in maps}
     return replace(images, predictions=drawn, probabilities=maps)
 
 
-def _predicted(protocol: Protocol, path: Path, grid: Grid) -> LabelMap:
+def _predicted(
+    protocol: Protocol,
+    method_folder: Path,
+    case: str,
+    paths: PredictionFiles,
+    loaded: ReferenceCase,
+    *,
+    follow_links: bool,
+) -> LabelMap:
     """A predicted mask, its labels counted from 1 in the order of the protocol."""
-    mask = read_predicted_mask(protocol, path, grid)
-    grid_warnings(protocol, grid, mask.grid, path.name)  # or the error that it is
-    labels = protocol.reference.labels.values()
-    numbers = np.zeros(max(labels) + 1, np.uint8)
-    numbers[list(labels)] = np.arange(1, len(labels) + 1)
-    return LabelMap(mask.marks.relabelled(lambda labels: numbers[labels]), grid)
+    grid = loaded.grid
+    if paths.mask is None:  # it follows from the samples
+        marks = load_prediction(
+            protocol, method_folder, case, grid, follow_links=follow_links
+        ).marks
+    else:
+        mask = read_predicted_mask(protocol, paths.mask, grid)
+        grid_warnings(protocol, grid, mask.grid, paths.mask.name)  # or the error that it is
+        marks = numbered(mask, protocol.reference)
+    marks = without_voxels(marks, loaded.ignored, grid.shape)
+    shown = _shown(protocol)
+    return LabelMap(marks.relabelled(lambda values: shown[values]), grid)
+
+
+def _shown(protocol: Protocol) -> NDArray[np.uint8]:
+    """The label that a picture shows for each value: of several the one with the fewest numbers."""
+    spec = protocol.reference
+    sizes = [len(numbers) for numbers in spec.numbers.values()]
+    smallest = [min(labels, key=lambda label: sizes[label - 1]) for labels in spec.classes]
+    return np.array([0, *smallest], np.uint8)
 
 
 def _thresholds(protocol: Protocol) -> tuple[float, ...]:
@@ -181,11 +207,10 @@ def _thresholds(protocol: Protocol) -> tuple[float, ...]:
     return next((tuple(each) for each in uses if each), THRESHOLDS)
 
 
-def _image(protocol: Protocol, folder: Path, grid: Grid, box: Box) -> NDArray[Any] | None:
-    stem = protocol.reference.image
-    if stem is None or not candidates(folder, stem):
+def _image(files: CaseFiles, grid: Grid, box: Box) -> NDArray[Any] | None:
+    if files.image is None or not files.image.candidates:
         return None
-    image = read_volume(find(folder, stem), expected_shape=grid.shape)
+    image = read_volume(files.image.find(), expected_shape=grid.shape)
     return image.array[box].copy(order="F")  # a view would keep the whole of it
 
 
@@ -207,18 +232,18 @@ def _region(loaded: ReferenceCase, masks: Iterable[LabelMap]) -> Box:
     return Box.around(boxes).grow(margins, shape)
 
 
-def _raters(loaded: ReferenceCase, box: Box) -> dict[str, Labels]:
+def _raters(protocol: Protocol, loaded: ReferenceCase, box: Box) -> dict[str, Labels]:
     patterns = loaded.patterns
-    codes, labels = patterns.codes[box], patterns.labels.astype(np.uint8)
-    names = [f"Rater {k + 1}" for k in range(patterns.n_raters)]
+    codes, labels = patterns.codes[box], _shown(protocol)[patterns.labels]
+    names = [f"Rater {name}" for name in loaded.rater_names]
     if len(names) == 1:
         names = ["Reference"]
     return {name: labels[:, k][codes] for k, name in enumerate(names)}
 
 
-def _consensus(loaded: ReferenceCase, box: Box) -> Labels:
-    consensus = _empty(box)
-    for number in loaded.labels.values():
+def _consensus(protocol: Protocol, loaded: ReferenceCase, box: Box) -> Labels:
+    consensus, sizes = _empty(box), [len(held) for held in protocol.reference.numbers.values()]
+    for number in sorted(loaded.labels.values(), key=lambda label: -sizes[label - 1]):
         _mark(consensus, loaded.consensus.voxels(number), number, loaded.grid, box)
     return consensus
 

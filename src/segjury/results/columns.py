@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import WHOLE
 
 if TYPE_CHECKING:
     import pandas as pd

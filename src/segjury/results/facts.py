@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import CONSENSUS, WHOLE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CONSENSUS = "consensus"
 DSC, VOLUME = "dsc", "volume_cm3"
 VOXELS = ("fleiss_kappa", "krippendorff_alpha")
 FACT_COLUMNS = ("case", "label", "quantity", "first", "second", "value")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from segjury.arrays import Box, bounding_box, flat, joined_spans
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import RaterPatterns, agreement_region
+from segjury.images.labels import Classes
 from segjury.images.volume import Volume
 from segjury.metrics import agreement, calibration, crowded, distances, invasion, overlap, surface
 from segjury.metrics.confusion import Confusion
@@ -46,16 +47,21 @@ class Comparison:
 
     # ---- counts ----------------------------------------------------------------------------
 
+    @cached_property
+    def _classes(self) -> Classes:
+        """What the predicted values stand for."""
+        return self.prediction.classes or Classes.plain(len(self.reference.labels))
+
     def _joint(self, patterns: RaterPatterns) -> NDArray[np.int64]:
-        """Voxels of the whole image by (pattern, predicted label)."""
+        """Voxels of the whole image by (pattern, predicted value)."""
 
         def count() -> NDArray[np.int64]:
-            n_labels, codes = len(self.reference.labels) + 1, flat(patterns.codes)
-            found = np.zeros(patterns.n_codes * n_labels, np.int64)
-            for voxels, labels in self.prediction.marks.pieces():
-                cells = codes[voxels].astype(np.intp) * n_labels + labels
+            n_values, codes = len(self._classes.sets) + 1, flat(patterns.codes)
+            found = np.zeros(patterns.n_codes * n_values, np.int64)
+            for voxels, values in self.prediction.marks.pieces():
+                cells = codes[voxels].astype(np.intp) * n_values + values
                 found += np.bincount(cells, minlength=found.size)
-            joint = found.reshape(patterns.n_codes, n_labels)
+            joint = found.reshape(patterns.n_codes, n_values)
             joint[:, 0] = patterns.counts - joint.sum(axis=1)
             return joint
 
@@ -65,20 +71,21 @@ class Comparison:
         """The 2x2 table of the consensus and the predicted mask of a label."""
         consensus = self.reference.consensus
         joint, holds = self._joint(consensus.patterns), consensus.holds[:, label - 1]
-        tp = int(joint[holds, label].sum())
+        predicted = joint[:, self._classes.holding(label)].sum(axis=1)
+        tp = int(predicted[holds].sum())
         fn = int(joint[holds].sum()) - tp
-        fp = int(joint[~holds, label].sum())
+        fp = int(predicted[~holds].sum())
         return Confusion(tp=tp, fp=fp, fn=fn, tn=int(joint.sum()) - tp - fn - fp)
 
     def agreement_sizes(self, label: int) -> tuple[int, int, int]:
         """Voxels of the consensus foreground, of the prediction outside dissensus, of both."""
         patterns = self.reference.patterns
-        joint = self._joint(patterns)
+        predicted = self._joint(patterns)[:, self._classes.holding(label)].sum(axis=1)
         everyone, counted = self._agreed(label)
         return (
             int(patterns.counts[everyone].sum()),
-            int(joint[counted, label].sum()),
-            int(joint[everyone, label].sum()),
+            int(predicted[counted].sum()),
+            int(predicted[everyone].sum()),
         )
 
     def agreement_rows(self, label: int) -> agreement.RowCounts:
@@ -88,8 +95,9 @@ class Comparison:
         codes, rows = flat(patterns.codes), agreement.RowCounts.of_nothing(shape)
         for voxels, here in patterns.marks.pieces():
             rows.add(foreground=voxels[everyone[here]])
-        for voxels, labels in self.prediction.marks.pieces():
-            predicted = voxels[labels == label]
+        holding = self._classes.holding(label)
+        for voxels, values in self.prediction.marks.pieces():
+            predicted = voxels[holding[values]]
             here = codes[predicted]
             rows.add(counted=predicted[counted[here]], common=predicted[everyone[here]])
         return rows
@@ -103,8 +111,11 @@ class Comparison:
     # ---- probabilities ---------------------------------------------------------------------
 
     def probability(self, label: int) -> Volume:
-        """The probability map of a label."""
-        return self.prediction.probabilities[label - 1]
+        """The probability map of a label, which must be there."""
+        volume = self.prediction.probabilities[label - 1]
+        if volume is None:
+            raise ValueError(f"the prediction has no map of label {label}")
+        return volume
 
     def pattern_sums(self, label: int) -> NDArray[np.float64]:
         """Sum of a label's probabilities over the voxels of each pattern."""
@@ -175,13 +186,25 @@ class Comparison:
                 self.reference.patterns.n_codes,
                 bins=bins,
                 reading=counted,
+                counts=self._counts_in(box),
             ),
         )
+
+    def _counts_in(self, box: Box) -> NDArray[np.int64] | None:
+        """Voxels of each pattern in a box, but for ignored ones; None where none are."""
+        patterns = self.reference.patterns
+        if not patterns.ignored:
+            return None
+        counts = np.bincount(flat(patterns.codes[box]), minlength=patterns.n_codes)
+        left = np.zeros(patterns.codes.shape, bool, order="F")
+        flat(left)[self.reference.ignored] = True
+        counts[0] -= np.count_nonzero(left[box])
+        return counts
 
     def calibration(self, bins: int, reading: Reading) -> calibration.CalibrationHistogram:
         """Counts over the whole image and all labels; shared as those of a lesion."""
         counted: Reading = "released" if reading == "released" else "corrected"
-        maps = self.prediction.probabilities
+        maps = [self.probability(label) for label in self.reference.labels.values()]
         return self._kept.once(
             ("calibration", bins, counted),
             lambda: calibration.calibration_histogram(
@@ -234,18 +257,30 @@ class Comparison:
             found = self.surface_distances(label, definition, unit)
             return surface.nsd_from_distances(found, tolerance)
         reference = self.reference_mask(label).surface(definition, unit)
-        if self._crowded_map:
-            return crowded.label_nsd(reference, self._crowded_map, label, tolerance)
+        if found_map := self._crowded_map(label):
+            return crowded.label_nsd(reference, *found_map, tolerance)
         predicted = self._predicted(label).surface(definition, unit)
         return surface.surface_nsd(reference, predicted, tolerance)
 
-    @cached_property
-    def _crowded_map(self) -> crowded.CrowdedMap | None:
-        """The predicted labels, where they are very many voxels of a volume together."""
+    def _crowded_map(self, label: int) -> tuple[crowded.CrowdedMap, int] | None:
+        """The predicted labels, where they are very many voxels of a volume together.
+
+        The second is the label's value there: a label that may overlap others has a map of its own.
+        """
         joint, shape = self._joint(self.reference.consensus.patterns), self.reference.grid.shape
         if joint[:, 1:].sum() <= crowded.MANY_VOXELS or not is_volume(shape):
             return None
-        return crowded.CrowdedMap(self.prediction.marks.painted(math.prod(shape)), shape)
+        overlap = self.prediction.classes is not None
+
+        def painted() -> crowded.CrowdedMap:
+            if not overlap:
+                return crowded.CrowdedMap(self.prediction.marks.painted(math.prod(shape)), shape)
+            mask = np.zeros(math.prod(shape), np.uint8)
+            mask[self.prediction.of(label)] = 1
+            return crowded.CrowdedMap(mask, shape)
+
+        key = ("crowded", label if overlap else 0)
+        return self._kept.once(key, painted), 1 if overlap else label
 
     def voxel_distances(self, label: int, unit: LengthUnit) -> distances.VoxelDistances:
         """Distances between the voxels that only one of the masks of a label has, and the other."""

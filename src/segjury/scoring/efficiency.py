@@ -13,7 +13,7 @@ from segjury.metrics.efficiency import MEMORY_GB_S, TIME_S
 from segjury.metrics.metric import Reading
 from segjury.protocols import Protocol
 from segjury.protocols.options import Efficiency
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import WHOLE
 from segjury.scoring.records import Result, Row, Status
 from segjury.wording import grouped
 

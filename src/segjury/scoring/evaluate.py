@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segjury.benchmark.folders import (
-    case_names,
     refuse_output_among_inputs,
     submitted,
     unknown_cases,
 )
+from segjury.benchmark.layout import case_names
 from segjury.benchmark.names import doubtful
 from segjury.errors import InputError, escaped
 from segjury.metrics import READINGS, Reading
@@ -130,10 +130,10 @@ def run(
     limits = _limits(time_limit_s, memory_limit_gb)
     truth, given = Path(reference), Path(predictions)
     folder = None if out is None else Path(out)
-    known = case_names(truth)  # before anything is made
+    definition = load_protocol(protocol, allow_code=allow_code)
+    known = case_names(definition, truth)  # before anything is made
     if folder:
         refuse_output_among_inputs(folder, truth, given)
-    definition = load_protocol(protocol, allow_code=allow_code)
     given, methods = submitted(definition, given, methods, cases=known)
     with locked(folder) if folder else nullcontext():
         results = score_benchmark(
@@ -155,7 +155,7 @@ def run(
         )
         scored = results.run.methods if results.run else []
         warnings = [
-            *_strays(unknown_cases(truth, given, scored, follow_links=follow_links)),
+            *_strays(unknown_cases(definition, known, given, scored, follow_links=follow_links)),
             *grouped(doubtful(known, "case")),
             *grouped(doubtful(scored, "method")),
             *results.warnings,

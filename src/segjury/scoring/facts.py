@@ -11,10 +11,8 @@ from segjury.arrays import flat
 from segjury.benchmark.case import ReferenceCase
 from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import CONSENSUS, WHOLE
 from segjury.scoring.records import Fact
-
-CONSENSUS = "consensus"
 
 
 def case_facts(reference: ReferenceCase) -> tuple[Fact, ...]:
@@ -39,17 +37,18 @@ def _label_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fa
     yield Fact(name, "volume_cm3", CONSENSUS, "", size)
     if patterns.n_raters < 2:
         return
-    for k, volume in enumerate(reference.volumes_cm3(label), 1):
-        yield Fact(name, "volume_cm3", str(k), "", float(volume))
+    raters = reference.rater_names
+    for rater, volume in zip(raters, reference.volumes_cm3(label), strict=True):
+        yield Fact(name, "volume_cm3", rater, "", float(volume))
     counts, marked = patterns.counts, patterns.marked(label)
     said = marked.astype(np.int64)
     yield Fact(name, "fleiss_kappa", "", "", fleiss_kappa(said, counts))
     yield Fact(name, "krippendorff_alpha", "", "", krippendorff_alpha(said, counts))
     dsc = pairwise_dsc(counts, marked)
     for i, j in combinations(range(len(dsc)), 2):
-        yield Fact(name, "dsc", str(i + 1), str(j + 1), float(dsc[i, j]))
-    for k, value in enumerate(_consensus_dsc(reference, label), 1):
-        yield Fact(name, "dsc", str(k), CONSENSUS, value)
+        yield Fact(name, "dsc", raters[i], raters[j], float(dsc[i, j]))
+    for rater, value in zip(raters, _consensus_dsc(reference, label), strict=True):
+        yield Fact(name, "dsc", rater, CONSENSUS, value)
 
 
 def _consensus_dsc(reference: ReferenceCase, label: int) -> list[float]:

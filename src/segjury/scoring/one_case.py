@@ -36,8 +36,8 @@ from segjury.runtime import UNLIMITED, Exceeded, Limits, WorkerDied
 from segjury.runtime.provenance import code_fingerprint
 from segjury.scoring import scorers
 from segjury.scoring.facts import case_facts
-from segjury.scoring.policy import internal_problem, penalty_rows
-from segjury.scoring.records import Fact, Fault, Result, Row, Status
+from segjury.scoring.policy import completed_rows, internal_problem, penalty_rows
+from segjury.scoring.records import Fact, Fault, Result, Status
 from segjury.scoring.score import Scored, metric_readings, score
 from segjury.scoring.store import FORMAT, Store
 
@@ -157,7 +157,9 @@ def _check_worker(task: CaseTask) -> None:
             f"the worker on {platform.node()} has another version of segjury or its libraries",
             "Install the same ones everywhere",
         )
-    needed = [task.reference / task.case, *(task.predictions / method for method in task.methods)]
+    flat = task.protocol.reference.lies_flat
+    needed = [task.reference if flat else task.reference / task.case]
+    needed += [task.predictions / method for method in task.methods]
     needed += [task.store / task.mark] if task.store else []
     for path in needed:  # where storage is not mounted, the folders above may be there, empty
         if not path.exists():
@@ -177,7 +179,7 @@ def _evaluate_methods(
         return
     fault: Fault
     try:
-        reference = load_reference(task.protocol, task.reference / task.case)
+        reference = load_reference(task.protocol, task.reference, task.case)
         facts = case_facts(reference)
     except Exception as error:  # a fault of ours must not stop the other cases
         fault, problem = internal_problem(error)
@@ -196,7 +198,12 @@ def _evaluate_methods(
             raise refused[method].error
         folder = task.predictions / method
         return load_prediction(
-            task.protocol, folder, task.case, reference.grid, follow_links=task.follow_links
+            task.protocol,
+            folder,
+            task.case,
+            reference.grid,
+            ignored=reference.ignored,
+            follow_links=task.follow_links,
         )
 
     for method, loaded in _loading(task, load, methods, reference.grid):
@@ -244,30 +251,31 @@ def _judged(
 ) -> tuple[Scored, str, Fault]:
     """The scores of a prediction, or what it costs that it cannot be used, and why it cannot.
 
-    One that has a mask and no probability maps is scored as far as the mask goes: a problem, but
-    no fault by which it has no scores.
+    One without all of its probability maps or samples is scored as far as what is there goes: a
+    problem, but no fault by which it has no scores.
     """
     try:
         prediction = loaded()
         scored = score(reference, prediction, task.protocol, task.readings)
-        if prediction.no_maps:
-            rows = penalty_rows(
-                task.protocol, task.readings, reference, "missing", prediction.no_maps
-            )
-            scored = replace(scored, rows=_completed(scored.rows, rows))
-        return scored, prediction.no_maps, ""
+        lacking = _lacking(prediction)
+        if lacking:
+            penalties = penalty_rows(task.protocol, task.readings, reference, "missing", "")
+            rows = completed_rows(task.protocol, scored.rows, penalties, prediction)
+            scored = replace(scored, rows=rows)
+        return scored, lacking, ""
     except PassingError:
         raise
     except InputError as error:
         status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
-        rows = penalty_rows(task.protocol, task.readings, reference, status, str(error))
-        return Scored(tuple(rows)), str(error), "method"
+        costs = penalty_rows(task.protocol, task.readings, reference, status, str(error))
+        return Scored(tuple(costs)), str(error), "method"
 
 
-def _completed(rows: Sequence[Row], penalties: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows there are, and penalties for the others, in the order of the protocol."""
-    own = {(row.metric, row.structure, row.reading): row for row in rows}
-    return tuple(own.get((row.metric, row.structure, row.reading), row) for row in penalties)
+def _lacking(prediction: PredictedCase) -> str:
+    """What a prediction lacks of which the protocol would make scores."""
+    return "; ".join(
+        dict.fromkeys(filter(None, [*prediction.no_maps.values(), prediction.no_samples]))
+    )
 
 
 def _unscored(task: CaseTask, problem: str) -> Scored:
@@ -278,7 +286,7 @@ def _unscored(task: CaseTask, problem: str) -> Scored:
 def _inputs(task: CaseTask, method: str) -> list[Path]:
     """The files that a result is computed from."""
     return [
-        *reference_inputs(task.protocol, task.reference / task.case),
+        *reference_inputs(task.protocol, task.reference, task.case),
         *prediction_inputs(task.protocol, task.predictions / method, task.case),
     ]
 
@@ -309,7 +317,7 @@ def _input_files(task: CaseTask, methods: Sequence[str]) -> InputFiles:
 
 def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dict[str, str]:
     """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
-    reference = digest(reference_inputs(task.protocol, task.reference / task.case), read)
+    reference = digest(reference_inputs(task.protocol, task.reference, task.case), read)
     refused = _refused(task)
     how = [code_fingerprint(), FORMAT, task.protocol.scoring_hash, *task.readings, _links(task)]
     marks = {}
@@ -317,7 +325,7 @@ def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dic
         folder = task.predictions / method
         paths = prediction_inputs(task.protocol, folder, task.case)
         outside = [path.name for path in (folder, *paths) if escapes(path, folder)]
-        layout = prediction_layout(folder, task.case)
+        layout = prediction_layout(task.protocol, folder, task.case)
         shared = [refused[method].words] if method in refused else []
         found = [reference, layout, digest(paths, read), *outside, *shared]
         marks[method] = "\0".join([*how, *found])
@@ -326,7 +334,7 @@ def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dic
 
 def _shape(task: CaseTask) -> Shape | None:
     """The shape that predictions must have; None where the case will fail for all of them."""
-    references = reference_inputs(task.protocol, task.reference / task.case)
+    references = reference_inputs(task.protocol, task.reference, task.case)
     try:
         return images.read_grid(references[0]).shape if references else None
     except InputError:

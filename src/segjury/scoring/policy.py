@@ -14,6 +14,7 @@ from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
+from segjury.protocols.reference import WHOLE
 from segjury.scoring import scorers
 from segjury.scoring.records import Fault, Result, Row, Status
 from segjury.scoring.score import metric_readings, score
@@ -42,13 +43,43 @@ def penalty_rows(
     return rows
 
 
+def completed_rows(
+    protocol: Protocol,
+    own: Sequence[Row],
+    penalties: Sequence[Row],
+    prediction: PredictedCase,
+) -> tuple[Row, ...]:
+    """The rows of a prediction that lacks maps or samples, with penalties for the others.
+
+    In the order of the protocol. The mean over labels counts the penalty of one without a map.
+    """
+    scored = {(row.metric, row.structure, row.reading): row for row in own}
+    metrics = {use.name: use.metric for use in protocol.metrics}
+    maps = "; ".join(dict.fromkeys(prediction.no_maps.values()))
+    rows: dict[tuple[str, str, str], Row] = {}
+    for penalty in penalties:
+        key = penalty.metric, penalty.structure, penalty.reading
+        if key in scored:
+            rows[key] = scored[key]
+            continue
+        metric = metrics[penalty.metric]
+        why = prediction.no_samples if metric.needs_samples else maps
+        of_labels = [(penalty.metric, name, penalty.reading) for name in protocol.label_names]
+        if penalty.structure == WHOLE and any(of in scored for of in of_labels):
+            values = [rows[of].value for of in of_labels if not math.isnan(rows[of].value)]
+            penalty = replace(penalty, value=float(np.mean(values)) if values else math.nan)
+        rows[key] = replace(penalty, detail=why)
+    return tuple(rows.values())
+
+
 def _empty_scores(
     protocol: Protocol, readings: Sequence[Reading], reference: ReferenceCase
 ) -> dict[tuple[str, str, str], float]:
     """What a prediction without any voxel scores."""
     zeros = np.zeros(reference.grid.shape, np.float32, "F")
     maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
-    nothing = PredictedCase(SparseLabels((np.zeros(0, np.int64), np.zeros(0, np.uint8))), maps)
+    empty = SparseLabels((np.zeros(0, np.int64), np.zeros(0, np.uint8)))
+    nothing = PredictedCase(empty, maps, samples=(empty,) if protocol.needs_samples else ())
     rows = score(reference, nothing, protocol, readings).rows
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 

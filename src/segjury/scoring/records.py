@@ -50,7 +50,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater."""
+    """Voxels in a range of confidence; `confidence` is their sum, `hits` those right, per rater.
+
+    `raters` are the names of these.
+    """
 
     metric: str
     structure: str
@@ -60,6 +63,7 @@ class CalibrationBin:
     voxels: int
     confidence: float
     hits: tuple[int, ...]
+    raters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,8 @@ class Result:
         rows = tuple(Row(**row) for row in content.pop("rows"))
         details = tuple(Detail(**detail) for detail in content.pop("details"))
         bins = tuple(
-            CalibrationBin(**each | {"hits": tuple(each["hits"])}) for each in content.pop("bins")
+            CalibrationBin(**each | {"hits": tuple(each["hits"]), "raters": tuple(each["raters"])})
+            for each in content.pop("bins")
         )
         facts = tuple(Fact(**fact) for fact in content.pop("facts"))
         limit = content.pop("exceeded")

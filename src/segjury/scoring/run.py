@@ -9,7 +9,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from segjury import images, runtime
 from segjury.benchmark.case_table import case_table
 from segjury.benchmark.folders import (
-    case_names,
     chosen_methods,
     reference_inputs,
     refuse_wrong_folders,
 )
+from segjury.benchmark.layout import case_names, scored_cases, unknown_raters
 from segjury.errors import InputError
 from segjury.metrics import METRICS, READINGS, Reading
 from segjury.protocols import Protocol, load_protocol, protocol_text
@@ -37,9 +37,12 @@ from segjury.scoring.one_case import CaseTask
 from segjury.scoring.policy import cap_missing
 from segjury.scoring.store import write_marker
 from segjury.scoring.tables import tabulate
+from segjury.wording import listed
 
 if TYPE_CHECKING:
     from segjury.results import Results
+
+MOST_NAMED = 5
 
 __all__ = ["Progress", "score_benchmark"]
 
@@ -76,10 +79,11 @@ def score_benchmark(
                 f"the code of {use.name} is not loaded", "Evaluate with the protocol file"
             )
     readings = definition.chosen_readings(readings)
-    cases = case_names(reference)
+    every_case = case_names(definition, reference)
     chosen = chosen_methods(predictions, methods)
-    refuse_wrong_folders(definition, reference, cases, predictions, chosen)
-    known = case_table(definition, reference, cases, case_file)
+    refuse_wrong_folders(definition, reference, every_case, predictions, chosen)
+    known = case_table(definition, reference, every_case, case_file)
+    cases, left_out = scored_cases(definition, reference, every_case)
     costs = read_efficiency(efficiency, chosen, cases) if efficiency else Costs({})
     if store is not None:
         make_folder(store)
@@ -112,6 +116,7 @@ def score_benchmark(
         "case_table": str(resolved(case_file)) if case_file else None,
         "efficiency": str(resolved(efficiency)) if efficiency else None,
         "cases": len(cases),
+        "left_out": left_out,
         "kept": kept,
         "engine": engine.name,
         "jobs": workers if scheduler is None else None,
@@ -119,8 +124,20 @@ def score_benchmark(
         "seconds": round(time.perf_counter() - clock, 3),
     }
     results = with_efficiency(definition, cap_missing(definition, results), readings, costs)
-    warnings = (*copy_warnings(copies, len(cases)), *costs.warnings)
+    warnings = (
+        *(f"case {case} is left out: {why}" for case, why in left_out.items()),
+        *_unknown_raters(definition, reference, every_case),
+        *copy_warnings(copies, len(cases)),
+        *costs.warnings,
+    )
     return tabulate(definition, results, known, about, warnings)
+
+
+def _unknown_raters(protocol: Protocol, reference: Path, cases: Sequence[str]) -> Iterator[str]:
+    """Warnings of files that are named as those of raters who are not in the panel."""
+    for case, names in unknown_raters(protocol, reference, cases).items():
+        panel = listed(protocol.reference.all_names, most=MOST_NAMED)
+        yield f"case {case}: {listed(names, most=MOST_NAMED)} is of no known rater ({panel})"
 
 
 def _about(task: CaseTask, text: str) -> dict[str, Any]:
@@ -152,7 +169,7 @@ def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str
     """The memory that scoring the largest case takes."""
     voxels = [0]
     for case in cases:
-        for path in reference_inputs(protocol, reference / case)[:1]:
+        for path in reference_inputs(protocol, reference, case)[:1]:
             try:
                 voxels.append(math.prod(images.read_grid(path).shape))
             except InputError:

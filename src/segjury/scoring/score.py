@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segjury.benchmark.case import PredictedCase, ReferenceCase
-from segjury.metrics import READINGS, Options, Reading
+from segjury.metrics import READINGS, Metric, Options, Reading
 from segjury.metrics.calibration import RaterHits
 from segjury.metrics.overlap import ThresholdOptions
 from segjury.protocols import Protocol
@@ -36,7 +36,7 @@ def score(
 ) -> Scored:
     """All scores of one prediction, in the order of the protocol.
 
-    Of one without its probability maps, those of the mask.
+    Of one without all of its probability maps, or without samples, those that need none of these.
     """
     comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
     warnings = "; ".join((*reference.warnings, *prediction.warnings))
@@ -44,7 +44,7 @@ def score(
     details: list[Detail] = []
     bins: list[CalibrationBin] = []
     for use, reading in metric_readings(protocol, readings):
-        if prediction.no_maps and use.metric.needs_probability:
+        if is_lacking(protocol, prediction, use.metric):
             continue
         for found in scorers.score(protocol, comparison, use, reading):
             measured, about = found.measured, (use.name, found.structure, reading)
@@ -53,8 +53,20 @@ def score(
                 Detail(*about, p.quantity, p.item, _finite(p.value)) for p in measured.parts
             ]
             if measured.calibration and reading == _most_corrected(use, readings):
-                bins += _filled_bins(measured.calibration, *about)
+                bins += _filled_bins(measured.calibration, reference.rater_names, *about)
     return Scored(tuple(rows), tuple(details), tuple(bins))
+
+
+def is_lacking(protocol: Protocol, prediction: PredictedCase, metric: Metric) -> bool:
+    """Whether a metric has nothing to look at, for want of maps or samples.
+
+    A metric of several labels may have the maps of some.
+    """
+    if metric.needs_samples and prediction.no_samples:
+        return True
+    lacking, labels = len(prediction.no_maps), len(protocol.reference.labels)
+    few = lacking == labels or metric.scope != "label"
+    return metric.needs_probability and lacking > 0 and few
 
 
 def _most_corrected(use: ImageUse, readings: Sequence[Reading]) -> Reading:
@@ -62,7 +74,7 @@ def _most_corrected(use: ImageUse, readings: Sequence[Reading]) -> Reading:
 
 
 def _filled_bins(
-    counted: RaterHits, metric: str, structure: str, reading: Reading
+    counted: RaterHits, raters: tuple[str, ...], metric: str, structure: str, reading: Reading
 ) -> Iterator[CalibrationBin]:
     """The bins that hold voxels."""
     low, high = counted.edges(reading)
@@ -76,6 +88,7 @@ def _filled_bins(
             voxels=int(counted.voxels[b]),
             confidence=float(counted.confidence[b]),
             hits=tuple(counted.hits[:, b].tolist()),
+            raters=raters,
         )
 
 

@@ -47,7 +47,7 @@ def tabulate(
             for case, measured in facts.items()
         ]
     )
-    calibration = _calibration(results, protocol.reference.n_raters)
+    calibration = _calibration(results, protocol.reference.panel)
     return Results(
         scores,
         details=details,
@@ -97,19 +97,26 @@ def case_cohorts(
     }
 
 
-def _calibration(results: list[Result], n_raters: int) -> pd.DataFrame:
-    """The filled confidence bins of all predictions, with a column of hits per rater."""
+def _calibration(results: list[Result], panel: Sequence[str]) -> pd.DataFrame:
+    """The filled confidence bins of all predictions, with a column of hits per rater.
+
+    It is empty where a rater did not mark the case.
+    """
     import pandas as pd
 
     from segjury.results.columns import BIN_COLUMNS
 
-    hits = [f"hits_{k + 1}" for k in range(n_raters)]
+    hits = [f"hits_{name}" for name in panel]
     rows = [
-        {"method": r.method, "case": r.case, **vars(b), **dict(zip(hits, b.hits, strict=True))}
+        {"method": r.method, "case": r.case, **vars(b)}
+        | {f"hits_{name}": n for name, n in zip(b.raters, b.hits, strict=True)}
         for r in results
         for b in r.bins
     ]
-    return pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
+    table = pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
+    return (
+        table.astype(dict.fromkeys(hits, "Int64")) if table[hits].isna().any(axis=None) else table
+    )
 
 
 def _problems(results: list[Result]) -> tuple[str, ...]:

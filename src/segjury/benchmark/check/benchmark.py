@@ -21,20 +21,28 @@ from segjury.benchmark.check.folders import (
     stem_of,
 )
 from segjury.benchmark.check.prediction import CheckedPrediction, check_prediction
-from segjury.benchmark.check.problem import Problem, Severity, failed, placed, warning
+from segjury.benchmark.check.problem import (
+    MOST_NAMED,
+    Problem,
+    Severity,
+    failed,
+    placed,
+    warning,
+)
 from segjury.benchmark.check.reference import CheckedReference, ReferenceFacts, check_reference
 from segjury.benchmark.copies import InputFiles
 from segjury.benchmark.folders import (
     chosen_methods,
     escapes,
-    folder_names,
     refuse_wrong_folders,
     submitted,
 )
+from segjury.benchmark.layout import folder_names, found_cases, unknown_raters
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
 from segjury.images import candidates, read_grid
 from segjury.protocols import Protocol, load_protocol
+from segjury.wording import listed, plural
 
 CHANNEL = "_0000"  # nnU-Net's ending of an image's name
 
@@ -122,7 +130,7 @@ def check(
         raise InputError("`images` takes the place of a reference", "Give `predictions` alone")
     problems: list[Problem] = []
     if predictions:
-        known = _good_names(folder_names(reference, "case"), "case", []) if reference else None
+        known = _good_names(found_cases(protocol, reference), "case", []) if reference else None
         predictions, methods = submitted(protocol, predictions, methods, cases=known)
     chosen = _chosen_methods(predictions, methods, problems)
     below = {
@@ -131,7 +139,7 @@ def check(
         if predictions and (follow_links or not escapes(predictions / method, predictions / method))
     }
     pictures = _case_images(protocol, images) if images else {}
-    cases = _cases(reference, pictures, below, problems)
+    cases = _cases(protocol, reference, pictures, below, problems)
     refuse_wrong_folders(protocol, reference, cases, predictions, chosen)
     tasks = [
         CheckTask(
@@ -151,19 +159,21 @@ def check(
         found[task.case] = checked
         progress(len(found), len(cases))
     problems += [problem for case in cases for problem in found[case].problems]
-    size = sum(file.n_bytes for listed in below.values() for file in listed)
+    size = sum(file.n_bytes for files in below.values() for file in files)
     if reference:
-        listed = list(files_below(reference))
-        size += sum(file.n_bytes for file in listed)
+        files = list(files_below(reference))
+        size += sum(file.n_bytes for file in files)
         problems += compare_references(protocol, {case: found[case].facts for case in cases})
         problems += check_names(cases, "cases")
         problems += check_case_table(protocol, reference, cases)
-        problems += check_reference_folder(protocol, listed)
-    by_method = {m: {case: found[case].predictions[m] for case in cases} for m in chosen}
+        problems += _extra_raters(protocol, reference, cases)
+        problems += check_reference_folder(protocol, files)
+    scored = [case for case in cases if found[case].predictions]
+    by_method = {m: {case: found[case].predictions[m] for case in scored} for m in chosen}
     problems += compare_predictions(by_method)
     problems += check_names(chosen, "methods")
-    for method, listed in below.items():
-        problems += check_method_folder(protocol, listed, method, cases)
+    for method, files in below.items():
+        problems += check_method_folder(protocol, files, method, cases)
     problems += check_beside_methods(predictions) if predictions else []
     notes = _notes(reference, predictions, images)
     return Checked(protocol.name, len(cases), len(chosen), size, problems, notes)
@@ -193,6 +203,7 @@ def _good_names(names: Sequence[str], of: str, problems: list[Problem]) -> list[
 
 
 def _cases(
+    protocol: Protocol,
     reference: Path | None,
     pictures: Mapping[str, Path],
     below: Mapping[str, Sequence[Found]],
@@ -200,10 +211,10 @@ def _cases(
 ) -> list[str]:
     """Those of the reference; else those that have an image; else those that are predicted."""
     if reference is not None:
-        return _good_names(folder_names(reference, "case"), "case", problems)
+        return _good_names(found_cases(protocol, reference), "case", problems)
     if pictures:
         return _good_names(sorted(pictures), "case", problems)
-    found = sorted({case for listed in below.values() for case in predicted_cases(listed)})
+    found = sorted({case for files in below.values() for case in predicted_cases(protocol, files)})
     cases = _good_names(found, "case", problems)
     if not cases:
         fix = "Expected <method>/<case>/ with a mask, or <method>/<case>.nii.gz"
@@ -230,13 +241,29 @@ def _case_images(protocol: Protocol, folder: Path) -> dict[str, Path]:
     return found
 
 
+def _extra_raters(protocol: Protocol, reference: Path, cases: Sequence[str]) -> list[Problem]:
+    """Files named as the raters', of raters who are not in the panel."""
+    spec, problems = protocol.reference, []
+    expected = f"the protocol has {plural(len(spec.panel), 'rater')}"
+    if spec.rater_names:
+        expected = f"the raters are {listed(spec.all_names, most=MOST_NAMED)}"
+    for case, names in unknown_raters(protocol, reference, cases).items():
+        problems += [
+            warning("extra-rater", f"{name} is not read, {expected}", case=case, file=name)
+            for name in names
+        ]
+    return problems
+
+
 def check_case(task: CheckTask) -> CheckedCase:
     """Problems of one case's reference, then of each method's prediction of it."""
     if task.reference is not None:
-        reference = check_reference(task.protocol, task.reference / task.case)
+        reference = check_reference(task.protocol, task.reference, task.case)
     else:
         reference = _of_image(task.image)
     problems = placed(reference.problems, case=task.case)
+    if reference.left_out:  # whatever is predicted of it
+        return CheckedCase(problems, reference.facts, {})
     predictions, shared = {}, _shared_files(task)
     for method in task.methods:
         predictions[method] = check_prediction(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from segjury import images
 from segjury.arrays import flat
 from segjury.benchmark.check.masks import absent_names, geometry, read_mask
 from segjury.benchmark.check.problem import MOST_NAMED, Problem, failed, warning
+from segjury.benchmark.layout import Place
 from segjury.benchmark.loading import numbered
 from segjury.consensus import RaterPatterns, staple_foreground, union
 from segjury.errors import InputError
 from segjury.images.grid import Grid
+from segjury.images.labels import Classes
 from segjury.metrics.overlap import dsc_from_sizes
 from segjury.protocols import Protocol
 from segjury.wording import listed
@@ -22,23 +22,20 @@ LEAST_CONSENSUS_DSC = 0.95
 
 
 def check_consensus(
-    protocol: Protocol,
-    folder: Path,
-    stem: str,
-    grid: Grid | None,
-    patterns: RaterPatterns | None,
+    protocol: Protocol, place: Place, grid: Grid | None, patterns: RaterPatterns | None
 ) -> list[Problem]:
     """Compare a given consensus with the raters and with their STAPLE."""
-    labels = protocol.reference.labels
+    spec, stem = protocol.reference, place.stem
     problems: list[Problem] = []
-    mask = read_mask(protocol, folder, stem, list(labels.values()), grid, problems)
+    ignored = [spec.ignore] if spec.ignore else []
+    mask = read_mask(protocol, place, [*spec.scored_numbers, *ignored], grid, problems)
     if mask is None or patterns is None or patterns.n_raters < 2:
         return problems
     apart, differing = [], []
-    marks = numbered(mask, labels)
-    voxels, numbers = marks.voxels, marks.labels
-    for number, name in enumerate(labels, 1):
-        codes = flat(patterns.codes)[voxels[numbers == number]]
+    marks, classes = numbered(mask, spec), Classes(spec.classes)
+    voxels, values = marks.voxels, marks.labels
+    for number, name in enumerate(spec.labels, 1):
+        codes = flat(patterns.codes)[voxels[classes.holding(number)[values]]]
         if codes.size and not union(patterns, label=number)[codes].any():
             apart.append(name)
             continue
@@ -58,29 +55,30 @@ def check_consensus(
     return problems
 
 
-def check_structures(protocol: Protocol, folder: Path, grid: Grid | None) -> list[Problem]:
+def check_structures(protocol: Protocol, place: Place, grid: Grid | None) -> list[Problem]:
     """Look at the label map of further structures."""
     spec = protocol.reference.structures
     if spec is None:
         return []
     problems: list[Problem] = []
-    mask = read_mask(protocol, folder, spec.file, list(spec.labels.values()), grid, problems)
+    mask = read_mask(protocol, place, list(spec.labels.values()), grid, problems)
     if mask is None:
         return problems
-    absent = absent_names(mask, spec.labels)
+    absent = absent_names(mask, {name: (number,) for name, number in spec.labels.items()})
     if len(absent) == len(spec.labels):
-        problems.append(warning("empty-structures", f"{spec.file} marks nothing", file=spec.file))
+        message = f"{place.stem} marks nothing"
+        problems.append(warning("empty-structures", message, file=place.stem))
     elif absent:
-        message = f"{spec.file} has no {', '.join(absent)}"
-        problems.append(warning("absent-structure", message, file=spec.file))
+        message = f"{place.stem} has no {', '.join(absent)}"
+        problems.append(warning("absent-structure", message, file=place.stem))
     return problems
 
 
-def check_image(protocol: Protocol, folder: Path, stem: str, grid: Grid | None) -> list[Problem]:
+def check_image(protocol: Protocol, place: Place, grid: Grid | None) -> list[Problem]:
     """Pictures alone need the image, so that nothing about it is an error."""
-    name = stem
+    name = place.stem
     try:
-        path = images.find(folder, stem)
+        path = place.find()
         name = path.name
         volume = images.read_volume(path, expected_shape=grid.shape if grid else None)
         problems = geometry(protocol, grid, volume.grid, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -12,8 +11,10 @@ from pathlib import Path
 
 from segjury import images
 from segjury.benchmark.check.problem import MOST_NAMED, Problem, warning
+from segjury.benchmark.folders import masks_among, numbered_sample
 from segjury.benchmark.names import FORMULA, appearance, groups_alike, is_formula
 from segjury.protocols import Protocol
+from segjury.protocols.patterns import LABEL, lies_in_case_folder, matcher
 from segjury.wording import listed
 
 ENDINGS = (*images.SUFFIXES, ".npz")  # of predictions
@@ -78,21 +79,17 @@ def stem_of(name: str, endings: Sequence[str] = images.SUFFIXES) -> str | None:
     return next((name.removesuffix(end) for end in endings if name.endswith(end)), None)
 
 
-def is_named_as_rater(protocol: Protocol, name: str) -> bool:
-    """Whether a file is named as a rater's mask, whatever the rater's number."""
-    parts = map(re.escape, protocol.reference.raters.split("{rater}"))
-    return re.fullmatch(r"\d+".join(parts), stem_of(name) or "") is not None
-
-
 def check_reference_folder(protocol: Protocol, found: Iterable[Found]) -> list[Problem]:
     """Files of the reference folder that nothing reads."""
     spec = protocol.reference
-    stems = {spec.image, spec.consensus, spec.structures.file if spec.structures else None} - {None}
+    patterns = [spec.image, spec.consensus, spec.structures.file if spec.structures else None]
+    anyone = {} if spec.rater_names else {"rater": r"\d+"}
+    read = [matcher(spec.raters, anyone), *(matcher(each, {}) for each in patterns if each)]
 
     def is_read(parts: tuple[str, ...]) -> bool:
-        if len(parts) == 2:
-            return stem_of(parts[1]) in stems or is_named_as_rater(protocol, parts[1])
-        return parts == (protocol.cases.file,)
+        alone = stem_of(parts[-1])
+        path = "/".join([*parts[:-1], alone]) if alone is not None else ""
+        return parts == (protocol.cases.file,) or any(each.fullmatch(path) for each in read)
 
     return _unread(found, is_read, file="reference folder")
 
@@ -101,14 +98,22 @@ def check_method_folder(
     protocol: Protocol, found: Collection[Found], method: str, cases: Collection[str]
 ) -> list[Problem]:
     """Files of a method that nothing reads, and predictions of cases that there are not."""
-    known, named = set(cases), predicted_cases(found)
-    stems = {protocol.prediction.mask, protocol.prediction.probability}
-    stems |= {f"{protocol.prediction.probability}_{name}" for name in protocol.label_names}
+    known, named = set(cases), predicted_cases(protocol, found)
+    spec, stems = protocol.prediction, set(protocol.probability_stems.values())
+    stems |= {spec.mask, spec.probability, numbered_sample(spec.sample)}
+    if LABEL not in spec.probability:
+        stems |= {f"{spec.probability}_{name}" for name in protocol.label_names}
+    read = [matcher(stem, {"sample": r"\d+"}) for stem in sorted(stems)]
+    nested = lies_in_case_folder(spec.mask)
 
     def is_read(parts: tuple[str, ...]) -> bool:
-        if len(parts) == 1:
+        if nested and len(parts) == 1:
             return stem_of(parts[0], ENDINGS) is not None  # else it is listed as an unknown case
-        return parts[0] not in known or (len(parts) == 2 and stem_of(parts[1]) in stems)
+        if nested and parts[0] not in known:
+            return True  # likewise
+        alone = stem_of(parts[-1], ENDINGS if not nested else images.SUFFIXES)
+        path = "/".join([*parts[:-1], alone]) if alone is not None else ""
+        return any(each.fullmatch(path) for each in read)
 
     problems = []
     for case in sorted(named.keys() - known):
@@ -131,16 +136,19 @@ def check_beside_methods(predictions: Path) -> list[Problem]:
     return _unread(found, lambda _parts: False, file="predictions folder")
 
 
-def predicted_cases(found: Iterable[Found]) -> dict[str, set[str]]:
+def predicted_cases(protocol: Protocol, found: Iterable[Found]) -> dict[str, set[str]]:
     """The cases that a method predicts, each with its layouts."""
     cases: dict[str, set[str]] = defaultdict(set)
-    for file in found:
-        if not file.is_hidden:
-            folder, alone = file.parts[0], stem_of(file.parts[0], ENDINGS)
-            if len(file.parts) > 1:
-                cases[folder].add("folder")
-            elif alone is not None:
-                cases[alone].add("nnU-Net")
+    seen = [file for file in found if not file.is_hidden]
+    if not lies_in_case_folder(protocol.prediction.mask):
+        stems = ("/".join([*f.parts[:-1], stem_of(f.parts[-1]) or ""]) for f in seen)
+        return {case: {"pattern"} for case in masks_among(protocol, stems)}
+    for file in seen:
+        folder, alone = file.parts[0], stem_of(file.parts[0], ENDINGS)
+        if len(file.parts) > 1:
+            cases[folder].add("folder")
+        elif alone is not None:
+            cases[alone].add("nnU-Net")
     return cases
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from segjury import images
 from segjury.benchmark.check.problem import Problem, failed, warning
+from segjury.benchmark.layout import Place
 from segjury.errors import InputError
 from segjury.images.grid import Grid, tolerated_differences
 from segjury.images.labels import LabelMap
@@ -20,16 +20,15 @@ from segjury.protocols import Protocol
 
 def read_mask(
     protocol: Protocol,
-    folder: Path,
-    stem: str,
+    place: Place,
     labels: list[int],
     grid: Grid | None,
     problems: list[Problem],
 ) -> LabelMap | None:
     """A mask as scoring reads it; what is wrong with it goes to the problems."""
-    name = f"{stem}{images.SUFFIXES[0]}"
+    name = place.usual_name
     try:
-        path = images.find(folder, stem)
+        path = place.find()
         name = path.name
         mask = images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
         problems += geometry(protocol, grid, mask.grid, name)
@@ -54,10 +53,10 @@ def geometry(protocol: Protocol, grid: Grid | None, other: Grid, name: str) -> l
     return problems + [warning(f"other-{each.property}", each.message, file=name) for each in found]
 
 
-def absent_names(mask: LabelMap, labels: Mapping[str, int]) -> list[str]:
-    """The names of the labels that a mask does not hold."""
+def absent_names(mask: LabelMap, labels: Mapping[str, Collection[int]]) -> list[str]:
+    """The names of the labels none of whose numbers a mask holds."""
     present = set(np.flatnonzero(np.bincount(mask.labels)).tolist()) if mask.labels.size else set()
-    return [name for name, label in labels.items() if label not in present]
+    return [name for name, numbers in labels.items() if not present & set(numbers)]
 
 
 def mask_digest(voxels: NDArray[np.int64], labels: NDArray[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,15 @@ from segjury.arrays import Shape, coordinates, flat
 from segjury.benchmark.check.maps import MapSums, check_map, map_facts
 from segjury.benchmark.check.masks import geometry, mask_digest
 from segjury.benchmark.check.problem import Problem, failed, warning
-from segjury.benchmark.folders import escapes, link_refused, prediction_files
+from segjury.benchmark.folders import (
+    escapes,
+    link_refused,
+    prediction_files,
+    prediction_layout,
+    sample_places,
+)
+from segjury.benchmark.layout import Place
 from segjury.benchmark.loading import numbered, read_predicted_mask, read_probability_map
-from segjury.benchmark.names import place_in
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
 from segjury.images.grid import Grid
@@ -61,7 +68,7 @@ def check_prediction(
     if mask is None:
         return CheckedPrediction(problems)
     problems += _check_size(mask)
-    marks = numbered(mask, protocol.reference.labels)
+    marks = numbered(mask, protocol.reference)
     voxels, numbers = marks.voxels, marks.labels
     meets = None
     if patterns is not None and voxels.size:
@@ -78,23 +85,27 @@ def _found(
     protocol: Protocol, method_folder: Path, case: str, problems: list[Problem]
 ) -> tuple[Path | None, dict[str, Path]]:
     """The files there are, in either layout; those that are missing go to the problems."""
-    folder, stems = place_in(method_folder, case, "case"), protocol.probability_stems
-    if not images.is_folder(folder):
+    stems = protocol.probability_stems
+    if prediction_layout(protocol, method_folder, case) in ("files", "link"):
         try:
             found = prediction_files(protocol, method_folder, case, follow_links=True)
         except InputError as error:
             problems.append(failed(error, None))
             found_masks = images.candidates(method_folder, case)
             return (found_masks[0] if len(found_masks) == 1 else None), {}
-        if found.no_maps:
-            problems.append(failed(found.no_maps, f"{case}.npz"))
+        missing = dict.fromkeys(found.no_maps.values())
+        problems += [failed(no_map, f"{case}.npz") for no_map in missing]
         return found.mask, found.probabilities
     paths: dict[str | None, Path] = {}
+    samples = protocol.needs_samples and sample_places(protocol, method_folder, case)
     for name, stem in ((None, protocol.prediction.mask), *stems.items()):
+        place = Place.of(stem, method_folder, case)
+        if samples and not place.candidates:
+            continue  # they stand for the mask and for the maps
         try:
-            paths[name] = images.find(folder, stem)
+            paths[name] = place.find()
         except InputError as error:
-            problems.append(failed(error, f"{stem}{images.SUFFIXES[0]}"))
+            problems.append(failed(error, place.usual_name))
     return paths.get(None), {name: path for name, path in paths.items() if name is not None}
 
 
@@ -137,11 +148,11 @@ def _check_maps(
     alone: bool,
 ) -> list[str]:
     """Look at one map after the other; the fingerprints of their values."""
-    labels, digests = protocol.reference.labels, []
-    sums = MapSums(grid.shape) if len(paths) > 1 else None
+    labels, digests = protocol.reference.numbers, []
+    sums = MapSums(grid.shape) if len(paths) > 1 and not protocol.reference.overlap else None
     for name, path in paths.items():
         try:
-            volume = read_probability_map(path, labels[name], grid)
+            volume = read_probability_map(protocol, path, name, grid)
             problems += geometry(protocol, grid, volume.grid, path.name)
         except InputError as error:
             problems.append(failed(_of_mask(error) if alone else error, path.name))
@@ -150,13 +161,19 @@ def _check_maps(
         facts = map_facts(volume)
         digests.append(facts.digest)
         shown = path.name if path.suffix != ".npz" else f"{path.name} ({name})"
-        problems += check_map(shown, volume, facts, mask.where(labels[name]) if mask else None)
+        of_label = _voxels(mask, labels[name]) if mask else None
+        problems += check_map(shown, volume, facts, of_label)
         if sums is not None:
             sums.add(volume)
         del volume  # before the next is read
     if sums is not None:
         problems += sums.check()
     return digests
+
+
+def _voxels(mask: LabelMap, numbers: Collection[int]) -> NDArray[np.int64]:
+    wanted = list(numbers)
+    return mask.marks.select(lambda values: np.isin(values, wanted))
 
 
 def _of_mask(error: InputError) -> InputError:
@@ -183,8 +200,8 @@ def _inside(
     patterns: RaterPatterns, voxels: NDArray[np.int64], numbers: NDArray[np.uint8]
 ) -> NDArray[np.bool_]:
     """Whether any rater gives each voxel the label that the prediction gives it."""
-    n_labels = patterns.n_labels
-    anyone = np.stack([patterns.marked(label).any(axis=1) for label in range(n_labels)], axis=1)
+    given = range(patterns.n_labels)
+    anyone = np.stack([(patterns.labels == value).any(axis=1) for value in given], axis=1)
     return np.asarray(anyone[flat(patterns.codes)[voxels], numbers])
 
 

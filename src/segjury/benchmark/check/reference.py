@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury import images
 from segjury.arrays import Shape, bounding_box
 from segjury.benchmark.check.companions import check_consensus, check_image, check_structures
-from segjury.benchmark.check.folders import is_named_as_rater, stem_of
 from segjury.benchmark.check.masks import absent_names, mask_digest, read_mask
 from segjury.benchmark.check.problem import Problem, failed, warning
-from segjury.benchmark.folders import reference_inputs
+from segjury.benchmark.layout import CaseFiles, Place
 from segjury.benchmark.loading import numbered
-from segjury.consensus import RaterPatterns, pack_marks
+from segjury.consensus import MAX_PATTERNS, RaterPatterns, pack_marks
 from segjury.errors import InputError
 from segjury.images.grid import Grid
-from segjury.images.labels import LabelMap
+from segjury.images.labels import Classes, LabelMap
 from segjury.protocols import Protocol
-from segjury.wording import plural
+from segjury.protocols.reference import Reference
 
 LEAST_SPACING_MM, MOST_SPACING_MM = 0.01, 50.0
 MOST_ANISOTROPY = 20.0
@@ -49,55 +47,64 @@ class CheckedReference:
     grid: Grid | None = None
     patterns: RaterPatterns | None = None  # None unless every rater can be read
     raters: Mapping[str, str] = field(default_factory=dict)  # by the digest of their marks
+    left_out: bool = False  # whether the case is scored for no method
 
 
-def check_reference(protocol: Protocol, folder: Path) -> CheckedReference:
+def check_reference(protocol: Protocol, root: Path, case: str) -> CheckedReference:
     """Look at every file of a case's reference."""
-    spec = protocol.reference
-    if not reference_inputs(protocol, folder):
-        return CheckedReference([_without_files(folder, spec.rater_stems[0])], ReferenceFacts())
+    spec, files = protocol.reference, CaseFiles.of(protocol, root, case)
+    if files.left_out and files.there:
+        problem = warning("too-few-raters", f"left out: {files.left_out}", "Or lower min_raters")
+        return CheckedReference([problem], ReferenceFacts(), left_out=True)
+    if not files.there:
+        return CheckedReference([_without_files(files.first)], ReferenceFacts())
     problems: list[Problem] = []
     masks: dict[str, LabelMap] = {}
     grid: Grid | None = None
-    for stem in spec.rater_stems:
-        mask = read_mask(protocol, folder, stem, spec.allowed_labels, grid, problems)
+    raters = files.present()
+    for place in raters.values():
+        mask = read_mask(protocol, place, spec.allowed_labels, grid, problems)
         if mask is not None:
-            masks[stem] = mask
-            problems += _odd_spacing(mask.grid, stem) if grid is None else []
+            masks[place.stem] = mask
+            problems += _odd_spacing(mask.grid, place.stem) if grid is None else []
             grid = grid or mask.grid
-    problems += _extra_raters(protocol, folder)
-    problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, spec.labels)]
+    for place in files.repeats.values():
+        if place.candidates:
+            read_mask(protocol, place, spec.allowed_labels, grid, problems)
+    problems += [p for stem, mask in masks.items() for p in _absent(stem, mask, spec.numbers)]
     problems += _copied_raters(masks)
-    patterns = _packed(protocol, masks)
-    has_consensus = bool(spec.consensus and images.candidates(folder, spec.consensus))
-    if spec.consensus and has_consensus:
-        problems += check_consensus(protocol, folder, spec.consensus, grid, patterns)
-    if spec.structures is not None:
-        problems += check_structures(protocol, folder, grid)
-    has_image = bool(spec.image and images.candidates(folder, spec.image))
-    if spec.image and has_image:
-        problems += check_image(protocol, folder, spec.image, grid)
+    complete = len(masks) == len(raters)
+    patterns = _packed(protocol, masks) if complete else None
+    consensus, image, structures = files.consensus, files.image, files.structures
+    has_consensus = bool(consensus and consensus.candidates)
+    if consensus and has_consensus:
+        problems += check_consensus(protocol, consensus, grid, patterns)
+    if structures is not None:
+        problems += check_structures(protocol, structures, grid)
+    has_image = bool(image and image.candidates)
+    if image and has_image:
+        problems += check_image(protocol, image, grid)
     facts = ReferenceFacts(
-        digest=_digest_of_all(protocol, masks),
-        volumes_cm3=_volumes_cm3(spec.labels, masks),
+        digest=_digest_of_all(masks) if complete else "",
+        volumes_cm3=_volumes_cm3(spec.numbers, masks),
         at_border={
             stem: sides
             for stem, mask in masks.items()
-            if (sides := _sides(numbered(mask, spec.labels).voxels, mask.grid.shape))
+            if (sides := _sides(numbered(mask, spec).voxels, mask.grid.shape))
         },
         has_image=has_image,
         has_consensus=has_consensus,
     )
-    return CheckedReference(problems, facts, grid, patterns, _by_marks(spec.labels, masks))
+    return CheckedReference(problems, facts, grid, patterns, _by_marks(spec, masks))
 
 
-def _without_files(folder: Path, first: str) -> Problem:
+def _without_files(first: Place) -> Problem:
     try:
-        images.find(folder, first)
+        first.find()
     except InputError as error:
         hint = "The folder has no file of the protocol: fill it, or move it away"
         empty = InputError(error.what, error.fix, kind="empty-case", hint=hint)
-        return failed(empty, f"{first}{images.SUFFIXES[0]}")
+        return failed(empty, first.usual_name)
     raise AssertionError("a folder without files has a first rater")
 
 
@@ -111,23 +118,13 @@ def _odd_spacing(grid: Grid, stem: str) -> list[Problem]:
     return [warning("odd-spacing", f"{stem} has voxels of {shown} mm", fix, file=stem)]
 
 
-def _absent(stem: str, mask: LabelMap, labels: Mapping[str, int]) -> list[Problem]:
+def _absent(stem: str, mask: LabelMap, labels: Mapping[str, Collection[int]]) -> list[Problem]:
     absent = absent_names(mask, labels)
     if len(absent) == len(labels):
         return [warning("empty-rater", f"{stem} marks nothing", file=stem)]
     if absent:
         return [warning("absent-label", f"{stem} has no {', '.join(absent)}", file=stem)]
     return []
-
-
-def _extra_raters(protocol: Protocol, folder: Path) -> list[Problem]:
-    """Files named as the raters', with other numbers."""
-    spec = protocol.reference
-    names = sorted(path.name for path in folder.iterdir())
-    raters = [name for name in names if is_named_as_rater(protocol, name)]
-    extra = [name for name in raters if stem_of(name) not in spec.rater_stems]
-    expected = f"the protocol has {plural(len(spec.rater_stems), 'rater')}"
-    return [warning("extra-rater", f"{name} is not read, {expected}", file=name) for name in extra]
 
 
 def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
@@ -143,28 +140,30 @@ def _copied_raters(masks: Mapping[str, LabelMap]) -> list[Problem]:
     return problems
 
 
-def _by_marks(labels: Mapping[str, int], masks: Mapping[str, LabelMap]) -> dict[str, str]:
+def _by_marks(spec: Reference, masks: Mapping[str, LabelMap]) -> dict[str, str]:
     """The first rater with each set of marks of the scored labels, by its digest."""
     first: dict[str, str] = {}
     for stem, mask in masks.items():
-        marks = numbered(mask, labels)
+        marks = numbered(mask, spec)
         if marks.voxels.size:
             first.setdefault(mask_digest(marks.voxels, marks.labels), stem)
     return first
 
 
-def _digest_of_all(protocol: Protocol, masks: Mapping[str, LabelMap]) -> str:
-    if len(masks) < protocol.reference.n_raters or not all(m.voxels.size for m in masks.values()):
+def _digest_of_all(masks: Mapping[str, LabelMap]) -> str:
+    if not all(mask.voxels.size for mask in masks.values()):
         return ""
     return ";".join(mask_digest(mask.voxels, mask.labels) for mask in masks.values())
 
 
-def _volumes_cm3(labels: Mapping[str, int], masks: Mapping[str, LabelMap]) -> dict[str, float]:
+def _volumes_cm3(
+    labels: Mapping[str, Collection[int]], masks: Mapping[str, LabelMap]
+) -> dict[str, float]:
     """The median of the raters' volumes of each label, of those who mark it."""
     volumes = {}
-    for name, label in labels.items():
+    for name, numbers in labels.items():
         sizes = [
-            float(np.count_nonzero(mask.labels == label)) * mask.grid.voxel_volume_mm3 / 1000
+            float(np.isin(mask.labels, list(numbers)).sum()) * mask.grid.voxel_volume_mm3 / 1000
             for mask in masks.values()
         ]
         marked = [size for size in sizes if size > 0]
@@ -186,9 +185,10 @@ def _sides(voxels: NDArray[np.int64], shape: Shape) -> tuple[str, ...]:
 
 
 def _packed(protocol: Protocol, masks: Mapping[str, LabelMap]) -> RaterPatterns | None:
-    spec = protocol.reference
-    if len(masks) < spec.n_raters:
+    spec, classes = protocol.reference, Classes(protocol.reference.classes)
+    if not masks or (len(classes.sets) + 1) ** len(masks) > MAX_PATTERNS:
         return None
-    marks = [numbered(mask, spec.labels) for mask in masks.values()]
+    marks = [numbered(mask, spec) for mask in masks.values()]
     shape = next(iter(masks.values())).grid.shape
-    return pack_marks(marks, shape, n_raters=len(marks), n_labels=len(spec.labels) + 1)
+    packed = pack_marks(marks, shape, n_raters=len(marks), n_labels=len(classes.sets) + 1)
+    return replace(packed, classes=None if classes.is_plain else classes)

@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 
 from segjury import runtime
-from segjury.benchmark.case_links import check_empty, link_cases
+from segjury.benchmark.case_links import check_empty, link_files
 from segjury.benchmark.case_table import case_table
 from segjury.benchmark.curate.inspection import CurateTask, Exclusion, Inspected, inspect_case
 from segjury.benchmark.curate.rules import AnyRule, load_rules
-from segjury.benchmark.folders import case_names, refuse_output_among_inputs
+from segjury.benchmark.folders import refuse_output_among_inputs
+from segjury.benchmark.layout import case_names
 from segjury.protocols import Protocol, load_protocol
 from segjury.runtime.paths import make_folder, resolved
 from segjury.runtime.tables import write_csv
@@ -78,7 +79,7 @@ def curate(
     if out is not None:
         refuse_output_among_inputs(Path(out), reference)
         make_folder(Path(out))  # first: a wrong place costs no work
-    cases = case_names(reference)
+    cases = case_names(protocol, reference)
     known = case_table(protocol, reference, cases)
     tasks = [CurateTask(protocol, reference, case, rules) for case in cases]
     workers = runtime.default_jobs(len(tasks)) if jobs is None else jobs
@@ -103,7 +104,7 @@ def curate(
     if out is not None:
         write(curation, Path(out))
     if link is not None:
-        link_cases(reference, curation.names, Path(link))
+        link_files(protocol, reference, curation.names, Path(link))
     return curation
 
 

@@ -21,6 +21,7 @@ from segjury.benchmark.curate.rules import (
     TouchesBorder,
     VolumeLimits,
 )
+from segjury.benchmark.layout import CaseFiles, Place
 from segjury.consensus import pack_marks
 from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Grid, grid_differences
@@ -46,16 +47,20 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class CaseFiles:
-    """The files of a case that can be read, and what is wrong with the others."""
+class CuratedCase:
+    """The masks of a case that can be read, and what is wrong with the others."""
 
-    case: str
     protocol: Protocol
-    folder: Path
+    files: CaseFiles
     raters: dict[str, LabelMap] = field(default_factory=dict)  # by file name
     structures: dict[str, LabelMap] = field(default_factory=dict)  # one, if there is one
     consensus: dict[str, LabelMap] = field(default_factory=dict)  # likewise
     faults: list[Exclusion] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The name of the case."""
+        return self.files.case
 
     @property
     def grid(self) -> Grid:
@@ -64,8 +69,8 @@ class CaseFiles:
 
     def voxels(self, mask: LabelMap, labels: tuple[str, ...]) -> Ints:
         """The voxels of some labels, of all where none are named."""
-        known = self.protocol.reference.labels
-        numbers = [known[name] for name in labels] or list(known.values())
+        known = self.protocol.reference.numbers
+        numbers = [number for name in labels or known for number in known[name]]
         return np.asarray(mask.voxels[np.isin(mask.labels, numbers)])
 
     def volumes_cm3(self, labels: tuple[str, ...] = ()) -> dict[str, float]:
@@ -109,36 +114,38 @@ def inspect_case(task: CurateTask) -> Inspected:
     return Inspected((*case.faults, *found), facts)
 
 
-def _read(task: CurateTask) -> CaseFiles:
+def _read(task: CurateTask) -> CuratedCase:
     """The files that scoring needs; a ready consensus only where there is one."""
     spec = task.protocol.reference
-    case = CaseFiles(task.case, task.protocol, task.reference / task.case)
-    for stem in spec.rater_stems:
-        _add_mask(case, case.raters, stem, spec.allowed_labels)
-    if spec.structures is not None:
+    case = CuratedCase(task.protocol, CaseFiles.of(task.protocol, task.reference, task.case))
+    if case.files.left_out:
+        case.faults.append(Exclusion(case.name, MISSING, case.files.left_out))
+    for place in case.files.present().values():
+        _add_mask(case, case.raters, place, spec.allowed_labels)
+    if spec.structures is not None and case.files.structures:
         known = list(spec.structures.labels.values())
-        _add_mask(case, case.structures, spec.structures.file, known)
-    if spec.consensus and images.candidates(case.folder, spec.consensus):
-        _add_mask(case, case.consensus, spec.consensus, list(spec.labels.values()))
+        _add_mask(case, case.structures, case.files.structures, known)
+    if case.files.consensus and case.files.consensus.candidates:
+        _add_mask(case, case.consensus, case.files.consensus, spec.allowed_labels)
     return case
 
 
-def _add_mask(case: CaseFiles, to: dict[str, LabelMap], stem: str, labels: list[int]) -> None:
+def _add_mask(case: CuratedCase, to: dict[str, LabelMap], place: Place, labels: list[int]) -> None:
     """Read a mask by its file's name; a fault where it is missing, unreadable or of another shape.
 
     The shape to have is that of the first rater who can be read.
     """
-    name = stem
+    name = place.stem
     try:
-        path = images.find(case.folder, stem)
+        path = place.find()
         name = path.name
         mask = images.read_mask(path, labels=labels)
     except InputError as error:
-        case.faults.append(Exclusion(case.case, _rule_of(error), str(error), name))
+        case.faults.append(Exclusion(case.name, _rule_of(error), str(error), name))
         return
     if case.raters and mask.grid.shape != case.grid.shape:
         reason = f"{name} has shape {mask.grid.shape}, the first rater's file {case.grid.shape}"
-        case.faults.append(Exclusion(case.case, SHAPE, reason, name))
+        case.faults.append(Exclusion(case.name, SHAPE, reason, name))
         return
     to[name] = mask
 
@@ -153,15 +160,15 @@ def _rule_of(error: InputError) -> str:
 # ---- one function per rule -----------------------------------------------------------------
 
 
-def _empty_rater(rule: EmptyRater, case: CaseFiles) -> Iterator[Exclusion]:
-    n_raters = case.protocol.reference.n_raters
+def _empty_rater(rule: EmptyRater, case: CuratedCase) -> Iterator[Exclusion]:
+    n_raters = len(case.files.present())
     needed = rule.at_least or n_raters
     empty = [n for n, mask in case.raters.items() if not case.voxels(mask, rule.labels).size]
     if len(empty) > n_raters - needed:
         what = ", ".join(rule.labels or case.protocol.label_names)
         marking = len(case.raters) - len(empty)
         yield Exclusion(
-            case.case,
+            case.name,
             rule.kind,
             f"{len(empty)} of {n_raters} raters mark no {what}",
             ";".join(empty),
@@ -170,7 +177,7 @@ def _empty_rater(rule: EmptyRater, case: CaseFiles) -> Iterator[Exclusion]:
         )
 
 
-def _touches_border(rule: TouchesBorder, case: CaseFiles) -> Iterator[Exclusion]:
+def _touches_border(rule: TouchesBorder, case: CuratedCase) -> Iterator[Exclusion]:
     faces: frozenset[str] = frozenset(rule.faces)
     touching = {}
     for name, mask in case.raters.items():
@@ -183,7 +190,7 @@ def _touches_border(rule: TouchesBorder, case: CaseFiles) -> Iterator[Exclusion]
     for name, near in touching.items():
         reason = f"the mask comes to {', '.join(near)}"
         measured = min(near.values())
-        yield Exclusion(case.case, rule.kind, reason, name, measured, rule.margin_voxels)
+        yield Exclusion(case.name, rule.kind, reason, name, measured, rule.margin_voxels)
 
 
 def _free_layers(voxels: Ints, grid: Grid) -> dict[str, int]:
@@ -196,22 +203,22 @@ def _free_layers(voxels: Ints, grid: Grid) -> dict[str, int]:
     return free
 
 
-def _corrupt_geometry(rule: CorruptGeometry, case: CaseFiles) -> Iterator[Exclusion]:
+def _corrupt_geometry(rule: CorruptGeometry, case: CuratedCase) -> Iterator[Exclusion]:
     masks = case.raters | case.structures | case.consensus
     grids = {name: mask.grid for name, mask in masks.items()}
-    image = case.protocol.reference.image
-    for path in images.candidates(case.folder, image) if image else ():
+    image = case.files.image
+    for path in image.candidates if image else ():
         try:
             grids[path.name] = images.read_grid(path)
         except InputError as error:
-            yield Exclusion(case.case, _rule_of(error), str(error), path.name)
+            yield Exclusion(case.name, _rule_of(error), str(error), path.name)
     for name, grid in grids.items():
         for reason in _differences(rule, case, grid):
-            yield Exclusion(case.case, rule.kind, f"{name} {reason}", name)
-        yield from _unsound(rule, case.case, name, grid)
+            yield Exclusion(case.name, rule.kind, f"{name} {reason}", name)
+        yield from _unsound(rule, case.name, name, grid)
 
 
-def _differences(rule: CorruptGeometry, case: CaseFiles, grid: Grid) -> list[str]:
+def _differences(rule: CorruptGeometry, case: CuratedCase, grid: Grid) -> list[str]:
     """In what a grid is not that of the first rater."""
     try:
         found = grid_differences(
@@ -242,7 +249,7 @@ def _unsound(rule: CorruptGeometry, case: str, name: str, grid: Grid) -> Iterato
             yield Exclusion(case, rule.kind, reason, name, spacing, limit)
 
 
-def _volume(rule: VolumeLimits, case: CaseFiles) -> Iterator[Exclusion]:
+def _volume(rule: VolumeLimits, case: CuratedCase) -> Iterator[Exclusion]:
     volumes = case.volumes_cm3(rule.labels)
     if rule.of == "mean":
         volumes = {"": float(np.mean(list(volumes.values())))}
@@ -255,10 +262,10 @@ def _volume(rule: VolumeLimits, case: CaseFiles) -> Iterator[Exclusion]:
             continue
         for name, volume in wrong.items():
             reason = f"the {whose} is {volume:.4g} cm3, {word} {limit:g}"
-            yield Exclusion(case.case, rule.kind, reason, name, volume, limit)
+            yield Exclusion(case.name, rule.kind, reason, name, volume, limit)
 
 
-def _agreement(rule: Agreement, case: CaseFiles) -> Iterator[Exclusion]:
+def _agreement(rule: Agreement, case: CuratedCase) -> Iterator[Exclusion]:
     masks = list(case.raters.values())
     if len(masks) < 2:
         return
@@ -271,10 +278,10 @@ def _agreement(rule: Agreement, case: CaseFiles) -> Iterator[Exclusion]:
     dsc, limit = float(np.mean(of_labels)), rule.min_mean_pairwise_dsc
     if _same(dsc) < limit:
         reason = f"the mean pairwise DSC of the raters is {dsc:.4g}, below {limit:g}"
-        yield Exclusion(case.case, rule.kind, reason, "", dsc, limit)
+        yield Exclusion(case.name, rule.kind, reason, "", dsc, limit)
 
 
-def _missing_structure(rule: MissingStructure, case: CaseFiles) -> Iterator[Exclusion]:
+def _missing_structure(rule: MissingStructure, case: CuratedCase) -> Iterator[Exclusion]:
     spec = case.protocol.reference.structures
     assert spec is not None  # noqa: S101 - a rule that does not fit the protocol is refused
     for name, mask in case.structures.items():  # a file that is not there is a fault already
@@ -282,13 +289,14 @@ def _missing_structure(rule: MissingStructure, case: CaseFiles) -> Iterator[Excl
             size = int(mask.where(spec.labels[structure]).size)
             if size < rule.min_voxels:
                 reason = f"{structure} has {size} voxels, fewer than {rule.min_voxels}"
-                yield Exclusion(case.case, rule.kind, reason, name, size, rule.min_voxels)
+                yield Exclusion(case.name, rule.kind, reason, name, size, rule.min_voxels)
 
 
-def _missing_file(rule: MissingFile, case: CaseFiles) -> Iterator[Exclusion]:
-    for stem in rule.files:
-        if not images.candidates(case.folder, stem):
-            yield Exclusion(case.case, rule.kind, f"there is no file {stem}", stem)
+def _missing_file(rule: MissingFile, case: CuratedCase) -> Iterator[Exclusion]:
+    for pattern in rule.files:
+        place = Place.of(pattern, case.files.root, case.name)
+        if not place.candidates:
+            yield Exclusion(case.name, rule.kind, f"there is no file {place.stem}", place.stem)
 
 
 def _same(value: float) -> float:
@@ -296,7 +304,7 @@ def _same(value: float) -> float:
     return float(rounded(np.array(value)))
 
 
-CHECKS: dict[type[Any], Callable[[Any, CaseFiles], Iterator[Exclusion]]] = {
+CHECKS: dict[type[Any], Callable[[Any, CuratedCase], Iterator[Exclusion]]] = {
     EmptyRater: _empty_rater,
     TouchesBorder: _touches_border,
     CorruptGeometry: _corrupt_geometry,

@@ -12,7 +12,7 @@ from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Property
 from segjury.protocols import Protocol
 from segjury.protocols.options import ProtocolPart
-from segjury.protocols.protocol import Stem
+from segjury.protocols.patterns import Pattern
 from segjury.protocols.toml_file import Schema, toml_text
 
 Face = Literal["x-low", "x-high", "y-low", "y-high", "z-low", "z-high"]
@@ -109,7 +109,7 @@ class MissingFile(ProtocolPart):
     """A file beyond those that the protocol needs is not there."""
 
     kind: Literal["missing-file"]
-    files: tuple[Stem, ...] = Field(
+    files: tuple[Pattern, ...] = Field(
         default=("image",), min_length=1, description="file names without ending"
     )
 
@@ -158,7 +158,7 @@ def load_rules(path: Path | None, protocol: Protocol) -> tuple[AnyRule, ...]:
 
 def _misfit(rule: AnyRule, protocol: Protocol) -> str:
     """What a rule asks for that the protocol does not have."""
-    n_raters = protocol.reference.n_raters
+    n_raters = len(protocol.reference.panel)
     for name in getattr(rule, "labels", ()):
         if name not in protocol.label_names:
             return f"there is no label {name} (there are {', '.join(protocol.label_names)})"

@@ -13,14 +13,14 @@ from segjury.consensus import union
 from segjury.metrics import calibration
 from segjury.metrics.metric import Reading
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured, scorer
+from segjury.scoring.scorers.measured import Measured, rater_parts, scorer
 
 
 @scorer(calibration.ECE)
 def score_ece(comparison: Comparison, use: calibration.EceOptions, reading: Reading) -> Measured:
     """Calibration error of all classes against each rater, over the whole image."""
     histogram = comparison.calibration(use.bins, reading)
-    return _per_rater(histogram, comparison.reference.patterns.labels, reading)
+    return _per_rater(comparison, histogram, comparison.reference.patterns.labels, reading)
 
 
 @scorer(calibration.MR_ECE)
@@ -38,7 +38,7 @@ def score_mr_ece(
     if around is None:
         return Measured(math.nan, "no rater marked anything")
     histogram = comparison.lesion_calibration(label, around, use.bins, reading)
-    found = _per_rater(histogram, marked.astype(np.int64), reading)
+    found = _per_rater(comparison, histogram, marked.astype(np.int64), reading)
     if reading == "released" and around.wraps:
         region = "an empty region" if math.isnan(found.value) else "a wrong region"
         note = "the lesion is nearer to the border than the padding, so the released code scores "
@@ -47,9 +47,12 @@ def score_mr_ece(
 
 
 def _per_rater(
-    histogram: calibration.CalibrationHistogram, labels: NDArray[np.int64], reading: Reading
+    comparison: Comparison,
+    histogram: calibration.CalibrationHistogram,
+    labels: NDArray[np.int64],
+    reading: Reading,
 ) -> Measured:
     counted = calibration.rater_hits(histogram, labels)
     errors = calibration.ece_from_hits(counted, reading=reading)
-    parts = tuple(Component("ece", f"rater {k + 1}", float(e)) for k, e in enumerate(errors))
+    parts = rater_parts("ece", comparison.reference, errors)
     return Measured(float(errors.mean()), parts=parts, calibration=counted)

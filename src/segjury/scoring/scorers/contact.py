@@ -25,5 +25,6 @@ def score_contact_angle(
     raters = comparison.reference.contact_angles[name]
     value = invasion.sample_distance(raters, predicted)
     note = "" if is_volume(structure.mask.shape) else "an image in 2D has no sections of vessels"
-    parts = angle_parts(raters[None], predicted[None], use.thresholds, ["angle"])
+    names = comparison.reference.rater_names
+    parts = angle_parts(names, raters[None], predicted[None], use.thresholds, ["angle"])
     return Measured(value, note, parts)

@@ -12,7 +12,7 @@ from segjury.metrics import invasion
 from segjury.metrics.metric import Reading
 from segjury.metrics.overlap import ThresholdOptions
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import Component, Measured, scorer
+from segjury.scoring.scorers.measured import Component, Measured, rater_item, scorer
 
 
 # the released code invents a perfect score where there is no such vessel
@@ -27,17 +27,19 @@ def score_vi(
     value = invasion.vi_score(raters, predicted, reading=reading)
     quantities = [f"angle axis {axis}" for axis in found.axes(reading)]
     note = "" if quantities else "the image has no plane"
-    return Measured(value, note, angle_parts(raters, predicted, use.thresholds, quantities))
+    names = comparison.reference.rater_names
+    return Measured(value, note, angle_parts(names, raters, predicted, use.thresholds, quantities))
 
 
 def angle_parts(
+    names: Sequence[str],
     raters: NDArray[np.float64],
     predicted: NDArray[np.float64],
     thresholds: tuple[float, ...],
     quantities: Sequence[str],
 ) -> tuple[Component, ...]:
     """The angles behind a score: per quantity and mask."""
-    items = [f"rater {k + 1}" for k in range(raters.shape[1])] + [f"p > {t:g}" for t in thresholds]
+    items = [*map(rater_item, names), *(f"p > {t:g}" for t in thresholds)]
     return tuple(
         Component(quantity, item, float(value))
         for quantity, row in zip(

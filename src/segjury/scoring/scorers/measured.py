@@ -7,7 +7,7 @@ of a label; the name of a structure and the structure), the metric's options and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -41,6 +41,8 @@ class Measured:
     fault: bool = False
     calibration: RaterHits | None = None
 
+
+RATER = "rater "  # begins the items that are a rater's
 
 Function = TypeVar("Function", bound=Callable[..., "Measured"])
 
@@ -114,6 +116,19 @@ def table_scorer(
         return measured_masks(value, counts.reference, counts.prediction, perfect=perfect)
 
     return score
+
+
+def rater_parts(
+    quantity: str, reference: ReferenceCase, values: Iterable[float]
+) -> tuple[Component, ...]:
+    """A number per rater behind a score."""
+    items = map(rater_item, reference.rater_names)
+    return tuple(Component(quantity, *each) for each in zip(items, map(float, values), strict=True))
+
+
+def rater_item(name: str) -> str:
+    """What a number of a rater is called in the details: `rater 1`."""
+    return f"{RATER}{name}"
 
 
 def common_voxels(counts: Confusion) -> tuple[Component, ...]:

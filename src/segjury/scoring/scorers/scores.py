@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +15,12 @@ from segjury.benchmark.case import ReferenceCase
 from segjury.images.grid import Grid
 from segjury.metrics.geometry.dimension import real_axes
 from segjury.metrics.metric import Reading
+from segjury.metrics.redrawn import how_it_follows
 from segjury.protocols import Protocol
 from segjury.protocols.options import ImageUse
-from segjury.protocols.protocol import WHOLE
+from segjury.protocols.reference import WHOLE
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import SCORERS, Measured, Scorer
+from segjury.scoring.scorers.measured import RATER, SCORERS, Component, Measured, Scorer
 
 EMPTY_REFERENCE = "the reference is empty"
 NO_STRUCTURE = "the reference has no such vessel"
@@ -36,22 +37,29 @@ class Score:
 def score(
     protocol: Protocol, comparison: Comparison, use: ImageUse, reading: Reading
 ) -> list[Score]:
-    """All scores of a metric: of each label or structure, and of the case."""
+    """All scores of a metric: of each label or structure, and of the case.
+
+    Of a label without its probability map there is none, and none of the case then.
+    """
     if use.metric.scope == "case":
         what = () if use.name in SCORERS else (0,)
-        return [Score(WHOLE, _scorer(use).score(comparison, *what, use, reading))]
+        return [Score(WHOLE, _measured_by(comparison, *what, use=use, reading=reading))]
     if use.metric.scope == "structure":
         return [
             Score(name, _structure_score(comparison, name, use, reading))
             for name in comparison.reference.structures
         ]
     labels = comparison.reference.labels
+    without = comparison.prediction.no_maps if use.metric.needs_probability else {}
     scores = [
         Score(name, _label_score(protocol, comparison, label, use, reading))
         for name, label in labels.items()
+        if label not in without
     ]
-    if len(scores) == 1:
+    if len(labels) == 1:
         return [Score(WHOLE, scores[0].measured)]
+    if without:  # the mean counts what these cost
+        return scores
     mean = _mean([each.measured for each in scores], use, reading, comparison.reference.grid)
     return [*scores, Score(WHOLE, mean)]
 
@@ -65,6 +73,34 @@ def prepare(reference: ReferenceCase, uses: Iterable[ImageUse]) -> None:
 def _scorer(use: ImageUse) -> Scorer:
     """The scorer of a metric; of a third party's, the one that calls its function."""
     return SCORERS.get(use.name) or Scorer(_score_custom)
+
+
+def _measured_by(comparison: Comparison, *what: Any, use: ImageUse, reading: Reading) -> Measured:
+    """What the scorer of a metric measures, with the raters as heavy as the protocol says."""
+    measured = _scorer(use).score(comparison, *what, use, reading)
+    weights = comparison.reference.patterns.weights
+    if not weights or reading != "corrected" or math.isnan(measured.value):
+        return measured
+    value = _weighted(use, measured.parts, np.array(weights))
+    return measured if value is None else replace(measured, value=value)
+
+
+def _weighted(
+    use: ImageUse, parts: Sequence[Component], weights: NDArray[np.float64]
+) -> float | None:
+    """The score when each rater has a weight; None if it does not follow from numbers per rater."""
+    quantities = list(dict.fromkeys(part.quantity for part in parts))
+    items = list(dict.fromkeys(part.item for part in parts))
+    raters = [item for item in items if item.startswith(RATER)]
+    follows = how_it_follows(use.metric.from_raters, len(quantities), len(items) - len(raters))
+    if follows is None or len(raters) != weights.size:
+        return None
+    table = np.full((len(quantities), len(items), 1, 1, 1), np.nan)
+    for part in parts:
+        table[quantities.index(part.quantity), items.index(part.item)] = part.value
+    others = [item for item in items if item not in raters]
+    rows = [table[:, [items.index(item) for item in group]] for group in (raters, others)]
+    return follows(*rows)(weights).item()
 
 
 def structures_of(protocol: Protocol, use: ImageUse) -> list[str]:
@@ -82,7 +118,7 @@ def _label_score(
     is_empty = not comparison.reference.consensus.size(label)
     if is_empty and protocol.policy.empty_reference == "exclude":
         return Measured(math.nan, EMPTY_REFERENCE)
-    measured = _scorer(use).score(comparison, label, use, reading)
+    measured = _measured_by(comparison, label, use=use, reading=reading)
     if is_empty and reading == "corrected" and math.isnan(measured.value):
         return _without_reference(comparison, label, use, measured)
     return measured
@@ -109,7 +145,7 @@ def _structure_score(
     structure = comparison.reference.structures[name]
     if structure is None:
         return Measured(_scorer(use).absent.get(reading, math.nan), NO_STRUCTURE)
-    return _scorer(use).score(comparison, name, structure, use, reading)
+    return _measured_by(comparison, name, structure, use=use, reading=reading)
 
 
 def _mean(measured: list[Measured], use: ImageUse, reading: Reading, grid: Grid) -> Measured:
@@ -147,7 +183,8 @@ def _measured(comparison: Comparison, label: int, use: ImageUse) -> Measured:
         return Measured(math.nan, "the code of this metric is not loaded")
     more: dict[str, Any] = {}
     if metric.needs_probability:
-        maps = [np.asarray(volume.array).view() for volume in comparison.prediction.probabilities]
+        labels = comparison.reference.labels.values()
+        maps = [np.asarray(comparison.probability(each).array).view() for each in labels]
         more["probability"] = maps[label - 1] if label else np.stack(maps)
         more["probability"].flags.writeable = False  # other metrics look at it too
     if metric.needs_raters:
@@ -175,15 +212,18 @@ def _reference(reference: ReferenceCase, label: int) -> NDArray[Any]:
 
 def _prediction(comparison: Comparison, label: int) -> NDArray[Any]:
     painted = np.zeros(math.prod(comparison.reference.grid.shape), np.uint8)
-    for voxels, labels in comparison.prediction.marks.pieces():
-        painted[voxels] = labels
+    if label:
+        painted[comparison.prediction.of(label)] = label
+    else:
+        for voxels, values in comparison.prediction.marks.pieces():
+            painted[voxels] = values
     return _volume(painted, comparison.reference, label)
 
 
 def _raters(reference: ReferenceCase, label: int) -> NDArray[Any]:
     patterns = reference.patterns
     codes = flat(patterns.codes)
-    said = patterns.labels if not label else patterns.labels == label
+    said = patterns.marked(label) if label else patterns.labels
     return np.stack([_volume(said[codes, k], reference, 0) for k in range(patterns.n_raters)])
 
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from segjury.analysis.study import Scores, Study, study_of
+from segjury.protocols.reference import CONSENSUS
 from segjury.report.figures.drawing.frame import finished, sheet
 from segjury.report.figures.drawing.rater_labels import label_dice, of_label
 from segjury.report.figures.drawing.style import (
@@ -21,7 +22,6 @@ from segjury.report.figures.drawing.style import (
 )
 from segjury.report.figures.kind import Kind, Subject, each_rated_label
 from segjury.results.columns import WHOLE
-from segjury.results.facts import CONSENSUS
 from segjury.wording import number, plain, wrapped
 
 _PLOT_IN = 2.0

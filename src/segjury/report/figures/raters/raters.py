@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from segjury.analysis.study import Scores, Study, study_of
 from segjury.arrays import Floats
+from segjury.protocols.reference import CONSENSUS
 from segjury.report.figures.drawing.cells import TWO_LINES_IN, draw_means
 from segjury.report.figures.drawing.frame import finished, sheet
 from segjury.report.figures.drawing.rater_labels import label_dice, of_label
@@ -25,7 +26,6 @@ from segjury.report.figures.drawing.style import (
 )
 from segjury.report.figures.kind import Kind, each_rated_label
 from segjury.results.columns import WHOLE
-from segjury.results.facts import CONSENSUS
 from segjury.wording import number, plural
 
 RATERS = "other raters"  # in place of a partner: all of them
