@@ -176,6 +176,7 @@ class PredictedCase:
     samples: tuple[SparseLabels, ...] = ()  # equally likely answers, where the method gives a set
     no_samples: str = ""  # why there are none, though the protocol asks for them
     classes: Classes | None = None
+    lost_header: bool = False  # whether its file says nothing of where it lies
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""
