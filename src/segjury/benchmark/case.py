@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Box, Triple, flat
-from segjury.consensus import RaterPatterns, staple_foreground
+from segjury.consensus import PackedMask, RaterPatterns, staple_foreground
 from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
 from segjury.images.volume import Volume
+from segjury.metrics import Metric
 from segjury.metrics.contact import VesselSections, contact_angles, vessel_sections
 from segjury.metrics.geometry.dimension import is_volume
 from segjury.metrics.invasion import InvasionAngles, VesselEdges, invasion_angles, vessel_edges
@@ -121,6 +122,18 @@ class ReferenceCase:
         sizes = self.patterns.counts @ self.patterns.marked(label)
         return sizes * self.grid.voxel_volume_mm3 / 1000
 
+    def packed_raters(self, label: int = 1) -> tuple[PackedMask, ...]:
+        """The raters' masks of a label, as bits."""
+
+        def pack() -> tuple[PackedMask, ...]:
+            marked = self.patterns.marked(label).T
+            return tuple(
+                PackedMask.of(self.patterns.marks.select(partial(np.take, of_rater)))
+                for of_rater in marked
+            )
+
+        return self.memo.once(("packed", label), pack)
+
     @cached_property
     def invasion_angles(self) -> dict[str, InvasionAngles]:
         """The raters' slice-wise contact angles with each structure there is."""
@@ -157,7 +170,20 @@ class PredictedCase:
     warnings: tuple[str, ...] = ()
     no_maps: str = ""  # why there are none, though the protocol asks for them
     samples: tuple[SparseLabels, ...] = ()  # equally likely answers, where the method gives a set
+    no_samples: str = ""  # why there are none, though the protocol asks for them
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""
         return self.marks.where(label)
+
+    def sample_of(self, number: int, label: int) -> NDArray[np.int64]:
+        """Flat indices of the voxels of a label in one of the samples, which count from 0."""
+        return self.samples[number].where(label)
+
+    def lacks(self, metric: Metric) -> str:
+        """Why a metric cannot be computed of it; nothing where all is there that it looks at."""
+        if metric.needs_probability and self.no_maps:
+            return self.no_maps
+        if metric.needs_samples and not self.samples:
+            return self.no_samples or "the prediction has no samples"
+        return ""

@@ -46,6 +46,12 @@ class Scene:
         patterns = pack(self.raters)
         return patterns.image(staple_foreground(patterns))
 
+    @property
+    def samples(self) -> Bools:
+        """As many equally likely masks as there are raters: the map, cut at even levels."""
+        n = len(self.raters)
+        return np.stack([self.probability > (k + 0.5) / n for k in range(n)])
+
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Scene:
         """The scene with every array flipped or transposed."""
         return Scene(

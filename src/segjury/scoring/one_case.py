@@ -244,18 +244,20 @@ def _judged(
 ) -> tuple[Scored, str, Fault]:
     """The scores of a prediction, or what it costs that it cannot be used, and why it cannot.
 
-    One that has a mask and no probability maps is scored as far as the mask goes: a problem, but
-    no fault by which it has no scores.
+    One that has a mask, but no probability maps or no samples, is scored as far as what it has
+    goes: a problem, but no fault by which it has no scores.
     """
     try:
         prediction = loaded()
         scored = score(reference, prediction, task.protocol, task.readings)
-        if prediction.no_maps:
-            rows = penalty_rows(
-                task.protocol, task.readings, reference, "missing", prediction.no_maps
-            )
-            scored = replace(scored, rows=_completed(scored.rows, rows))
-        return scored, prediction.no_maps, ""
+        lacking = {
+            use.name: why for use in task.protocol.metrics if (why := prediction.lacks(use.metric))
+        }
+        if lacking:
+            rows = penalty_rows(task.protocol, task.readings, reference, "missing", "")
+            told = [replace(row, detail=lacking.get(row.metric, "")) for row in rows]
+            scored = replace(scored, rows=_completed(scored.rows, told))
+        return scored, "; ".join(dict.fromkeys(lacking.values())), ""
     except PassingError:
         raise
     except InputError as error:

@@ -48,7 +48,9 @@ def _empty_scores(
     """What a prediction without any voxel scores."""
     zeros = np.zeros(reference.grid.shape, np.float32, "F")
     maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
-    nothing = PredictedCase(SparseLabels((np.zeros(0, np.int64), np.zeros(0, np.uint8))), maps)
+    empty = SparseLabels((np.zeros(0, np.int64), np.zeros(0, np.uint8)))
+    samples = (empty,) * reference.patterns.n_raters  # as many as any metric of them asks for
+    nothing = PredictedCase(empty, maps, samples=samples)
     rows = score(reference, nothing, protocol, readings).rows
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 

@@ -36,7 +36,7 @@ def score(
 ) -> Scored:
     """All scores of one prediction, in the order of the protocol.
 
-    Of one without its probability maps, those of the mask.
+    Of one without its probability maps or its samples, those of what is there.
     """
     comparison = Comparison(reference, prediction, _lowest_threshold(protocol))
     warnings = "; ".join((*reference.warnings, *prediction.warnings))
@@ -44,7 +44,7 @@ def score(
     details: list[Detail] = []
     bins: list[CalibrationBin] = []
     for use, reading in metric_readings(protocol, readings):
-        if prediction.no_maps and use.metric.needs_probability:
+        if prediction.lacks(use.metric):
             continue
         for found in scorers.score(protocol, comparison, use, reading):
             measured, about = found.measured, (use.name, found.structure, reading)

@@ -95,7 +95,7 @@ def _without_reference(
 
     The best for a prediction that is empty as well, the worst for any other.
     """
-    if use.metric.needs_probability:
+    if use.metric.needs_probability or use.metric.needs_samples:
         return measured
     if not comparison.confusion(label).prediction:
         return replace(measured, value=use.metric.best, note="reference and prediction are empty")
