@@ -307,13 +307,15 @@ def scene_score(metric: Metric) -> Score:
         raise InputError(f"{metric.name} has no usual value of {names}", "Give it one") from None
 
     def score(scene: Scene) -> float:
-        raters, probability = scene.raters, scene.probability
+        raters, probability, samples = scene.raters, scene.probability, scene.samples
         masks = (raters.mean(axis=0) > 0.5, probability > 0.5)  # quicker than their consensus
         if metric.scope == "case":
             masks = (masks[0].astype(np.uint8), masks[1].astype(np.uint8))
             raters, probability = raters.astype(np.uint8), probability[None]
+            samples = samples.astype(np.uint8)
         more = {"probability": probability} if metric.needs_probability else {}
         more |= {"raters": raters} if metric.needs_raters else {}
+        more |= {"samples": samples} if metric.needs_samples else {}
         assert metric.score is not None  # noqa: S101 - loading refuses one without
         return float(metric.score(*masks, spacing_mm=scene.spacing_mm, **more, **options))
 
