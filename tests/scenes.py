@@ -118,6 +118,7 @@ SCORE: dict[str, Score] = {
     "dice_soft": _of_samples(metrics.dice_soft),
     "dice_per_rater": _of_samples(metrics.dice_per_rater),
     "crps_samples": _of_volumes(metrics.crps_samples),
+    "crps_samples:biased": _of_volumes(metrics.crps_samples, estimator="biased"),
     "volume_coverage": _of_samples(metrics.volume_coverage),
     "interval_score": _of_volumes(metrics.interval_score),
 } | {

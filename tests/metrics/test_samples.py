@@ -221,25 +221,32 @@ volumes = st.lists(st.integers(0, 10**9), min_size=1, max_size=12)
 
 @settings(max_examples=50, deadline=None)
 @given(reference=volumes, predicted=volumes.filter(lambda given: len(given) > 1))
-def test_the_fair_crps_is_that_of_scoringrules(reference, predicted):
+def test_the_crps_is_that_of_scoringrules(reference, predicted):
     scoringrules = pytest.importorskip("scoringrules")
     y, members = (
         np.array(reference, float),
         np.tile(np.array(predicted, float), (len(reference), 1)),
     )
-    expected = scoringrules.crps_ensemble(y, members, estimator="fair")
-    found = crps_voxels(reference, predicted)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * max(*reference, *predicted, 1))
-    assert min(found) >= 0
+    size = max(*reference, *predicted, 1)
+    for estimator, theirs in (("fair", "fair"), ("biased", "nrg")):
+        expected = np.atleast_1d(scoringrules.crps_ensemble(y, members, estimator=theirs))
+        found = crps_voxels(reference, predicted, estimator=estimator)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * size)
+        assert min(found) >= 0
 
 
 def test_the_fair_crps_by_hand():
     assert crps_voxels([1, 9], [1, 2, 4]) == pytest.approx([4 / 3 - 1, (8 + 7 + 5) / 3 - 1])
-    assert crps_voxels([7], [4]) == [3]  # a single sample
+    assert crps_voxels([7], [4]) == crps_voxels([7], [4], estimator="biased") == [3]  # one sample
     raters, samples = rows("1000", "1111"), rows("1100", "1110")
     # |2 - y|, |3 - y|: 3/2 for both raters; half of 1 for the spread
     assert crps_samples(raters, samples) == pytest.approx(1.0 / 1000)
     assert crps_samples(raters, samples, spacing_mm=(2.0, 5.0, 3.0)) == pytest.approx(0.03)
+
+
+def test_two_samples_fool_the_fair_crps_and_not_the_other():
+    assert crps_voxels([10, 500, 999], [0, 1000]) == [0, 0, 0]
+    assert crps_voxels([10, 500, 999], [0, 1000], estimator="biased") == [250, 250, 250]
 
 
 def test_images_bring_the_size_of_their_voxels():

@@ -79,6 +79,7 @@ def test_a_score_is_that_of_the_function_for_each_label(name):
     ("name", "options"),
     [
         ("ged", {"estimator": "fair"}),
+        ("crps_samples", {"estimator": "biased"}),
         ("dice_max", {"average": "samples"}),
         ("dice_soft", {"thresholds": {"first": 0.1, "last": 0.9, "count": 9}}),
         ("volume_coverage", {"level": 0.3}),

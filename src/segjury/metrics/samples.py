@@ -57,6 +57,16 @@ class GedOptions(Options):
     )
 
 
+class CrpsOptions(Options):
+    """How the distance between samples is averaged."""
+
+    estimator: Estimator = Field(
+        default="fair",
+        description="mean distance of two samples: over pairs of different ones (fair), or over "
+        "all pairs, each sample with itself too",
+    )
+
+
 class DiceMaxOptions(Options):
     """Whose best partner counts."""
 
@@ -156,10 +166,11 @@ DICE_PER_RATER = _metric(
 )
 CRPS_SAMPLES = _metric(
     name="crps_samples",
+    options=CrpsOptions,
     from_raters=mean_of_raters,
     title="CRPS of samples",
     formula="mean over raters of mean |V_i - y| - Σ |V_i - V_j| / (2N(N-1))",
-    summary="Fair CRPS of the samples' volumes and each rater's volume, mean over the raters.",
+    summary="CRPS of the samples' volumes and each rater's volume, mean over the raters.",
     direction="lower",
     bounds=(0.0, math.inf),
     unit="cm3",
@@ -207,9 +218,8 @@ def ged(raters: ArrayLike, samples: ArrayLike, *, estimator: Estimator = "biased
     many samples are drawn; may be negative, and a set of one mask has no spread. Always defined.
     Source: Székely and Rizzo, J. Stat. Plan. Inference 2013; Kohl et al., NeurIPS 2018.
     """
-    if estimator not in get_args(Estimator):
-        raise ValueError(f"estimator is {estimator!r}, expected biased or fair")
-    return ged_from_overlaps(_counted(raters, samples), estimator=estimator)
+    counts = _counted(raters, samples)
+    return ged_from_overlaps(counts, estimator=_checked_estimator(estimator))
 
 
 def ged_from_overlaps(counts: Overlaps, *, estimator: Estimator = "biased") -> float:
@@ -358,31 +368,38 @@ def dice_in_order(counts: Overlaps) -> Floats | None:
 
 
 def crps_samples(
-    raters: ArrayLike, samples: ArrayLike, *, spacing_mm: Spacing | None = None
+    raters: ArrayLike,
+    samples: ArrayLike,
+    *,
+    spacing_mm: Spacing | None = None,
+    estimator: Estimator = "fair",
 ) -> float:
-    """Fair CRPS of the samples' volumes V and a rater's y, averaged over the raters, in cm3.
+    """CRPS of the samples' volumes V and a rater's y, averaged over the raters, in cm3.
 
-    `mean_i |V_i - y| - sum_ij |V_i - V_j| / (2N(N-1))`. Its mean does not depend on how many
-    samples are drawn. Never negative. The formula has no value for one sample, which says nothing
-    of a spread: it gets `|V - y|`. Always defined.
+    `fair`: `mean_i |V_i - y| - sum_ij |V_i - V_j| / (2N(N-1))`. Its mean over random samples does
+    not depend on how many are drawn; of samples that are not random it can be fooled, as of two any
+    y between them costs nothing. The formula has no value for one sample, which says nothing of a
+    spread: it gets `|V - y|`. `biased`: divided by `2N²`, the CRPS of the samples as they are.
+    Neither is ever negative. Always defined.
     Source: Ferro, Q. J. R. Meteorol. Soc. 2014; Gneiting and Raftery, JASA 2007.
     """
     counts, voxel_mm3 = _counted(raters, samples), _voxel_mm3(spacing_mm, raters, samples)
-    each = crps_voxels(*counts.volumes)
+    each = crps_voxels(*counts.volumes, estimator=_checked_estimator(estimator))
     return math.fsum(each) / len(each) * voxel_mm3 / 1000
 
 
-def crps_voxels(reference: Sequence[int], predicted: Sequence[int]) -> list[float]:
-    """Fair CRPS of the predicted numbers of voxels, against each of the reference.
+def crps_voxels(
+    reference: Sequence[int], predicted: Sequence[int], *, estimator: Estimator = "fair"
+) -> list[float]:
+    """CRPS of the predicted numbers of voxels, against each of the reference.
 
     All is counted in whole numbers and divided once.
     """
     n, ordered = len(predicted), sorted(predicted)
     apart = [sum(abs(volume - y) for volume in ordered) for y in reference]
-    if n == 1:
-        return [float(each) for each in apart]
     spread = 2 * sum((2 * i - n + 1) * volume for i, volume in enumerate(ordered))
-    return [(2 * (n - 1) * each - spread) / (2 * n * (n - 1)) for each in apart]
+    others = max(n - 1, 1) if estimator == "fair" else n  # one sample has no spread
+    return [(2 * others * each - spread) / (2 * n * others) for each in apart]
 
 
 def volume_coverage(raters: ArrayLike, samples: ArrayLike, *, level: float = LEVEL) -> float:
@@ -392,7 +409,7 @@ def volume_coverage(raters: ArrayLike, samples: ArrayLike, *, level: float = LEV
     many cases: less is an interval too narrow, more one too wide. Not a proper score: the widest
     interval covers most. Always defined.
     """
-    inside = covered(*_counted(raters, samples).volumes, level=_checked(level))
+    inside = covered(*_counted(raters, samples).volumes, level=_checked_level(level))
     return sum(inside) / len(inside)
 
 
@@ -421,7 +438,7 @@ def interval_score(
     Source: Winkler, JASA 1972; Gneiting and Raftery, JASA 2007, who show that it is proper.
     """
     counts, voxel_mm3 = _counted(raters, samples), _voxel_mm3(spacing_mm, raters, samples)
-    each = interval_voxels(*counts.volumes, level=_checked(level))
+    each = interval_voxels(*counts.volumes, level=_checked_level(level))
     return math.fsum(each) / len(each) * voxel_mm3 / 1000
 
 
@@ -462,7 +479,13 @@ def _packed(masks: Bools) -> list[PackedMask]:
     return [PackedMask.of(np.flatnonzero(flat(mask))) for mask in masks]
 
 
-def _checked(level: float) -> float:
+def _checked_estimator(estimator: Estimator) -> Estimator:
+    if estimator not in get_args(Estimator):
+        raise ValueError(f"estimator is {estimator!r}, expected biased or fair")
+    return estimator
+
+
+def _checked_level(level: float) -> float:
     if not 0 < level < 1:
         raise ValueError(f"level is {level:g}, expected a number between 0 and 1")
     return level

@@ -80,10 +80,11 @@ def score_dice_per_rater(
 
 @scorer(samples.CRPS_SAMPLES)
 def score_crps_samples(
-    comparison: Comparison, label: int, _use: Options, _reading: Reading
+    comparison: Comparison, label: int, use: samples.CrpsOptions, _reading: Reading
 ) -> Measured:
-    """Fair CRPS of the samples' volumes in cm3."""
-    voxels = samples.crps_voxels(*comparison.sample_overlaps(label).volumes)
+    """CRPS of the samples' volumes in cm3."""
+    volumes = comparison.sample_overlaps(label).volumes
+    voxels = samples.crps_voxels(*volumes, estimator=use.estimator)
     return _mean_of_raters(comparison, "crps", voxels, times=_voxel_cm3(comparison))
 
 
