@@ -82,6 +82,7 @@ def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
         _given_consensus(protocol, files, grid, ignored, warnings),
         tuple(warnings),
         raters=tuple(raters),
+        panel=() if spec.anonymous else spec.panel,
         repeats=_second_reads(protocol, files, grid, ignored, warnings),
         ignored=ignored,
     )

@@ -279,7 +279,7 @@ def _judged(
     try:
         prediction = loaded()
         scored = score(reference, prediction, task.protocol, task.readings)
-        lacking = _lacking(prediction)
+        lacking = _lacking(task.protocol, prediction)
         if lacking:
             penalties = penalty_rows(task.protocol, task.readings, reference, "missing", "")
             rows = completed_rows(task.protocol, scored.rows, penalties, prediction)
@@ -305,11 +305,10 @@ def _doubts(reference: ReferenceCase, prediction: PredictedCase) -> Iterator[str
         yield f"are {NO_HEADER}"
 
 
-def _lacking(prediction: PredictedCase) -> str:
+def _lacking(protocol: Protocol, prediction: PredictedCase) -> str:
     """What a prediction lacks of which the protocol would make scores."""
-    return "; ".join(
-        dict.fromkeys(filter(None, [*prediction.no_maps.values(), prediction.no_samples]))
-    )
+    no_samples = prediction.why_no_samples if protocol.needs_samples else ""
+    return "; ".join(dict.fromkeys(filter(None, [*prediction.no_maps.values(), no_samples])))
 
 
 def _unscored(task: CaseTask, problem: str) -> Scored:
