@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,8 +15,9 @@ from segjury.arrays import Bools, Floats, Ints, Shape, Spacing, flat
 from segjury.metrics.geometry.components import Components, Connectivity, components
 from segjury.metrics.geometry.dimension import three_axes
 from segjury.metrics.inputs import as_map, as_raters
-from segjury.metrics.lesions import (
+from segjury.metrics.lesion_rules import (
     ComponentOptions,
+    Drawn,
     lesions_of,
     smallest_voxels,
     voxel_volume_mm3,
@@ -25,6 +27,7 @@ from segjury.metrics.metric import Metric, Reading, check_shapes
 
 __all__ = ["froc"]
 
+Confidence = Literal["max", "mean"]
 FALSE_POSITIVES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_RATES, MOST_FALSE_POSITIVES = 50, 1000.0
 STEPS = 1 << 24  # of the probabilities that a mean is taken of
@@ -37,7 +40,7 @@ class FrocOptions(ComponentOptions):
     candidate_threshold: float = Field(
         default=0.1, ge=0, lt=1, description="candidates are the components of the map above it"
     )
-    confidence: Literal["max", "mean"] = Field(
+    confidence: Confidence = Field(
         default="max", description="which of its probabilities ranks a candidate"
     )
     overlap: Overlap = Field(default="iou", description="what says how far two lesions overlap")
@@ -91,7 +94,15 @@ def froc(
     probability: ArrayLike,
     *,
     spacing_mm: Spacing | None = None,
-    **options: Any,
+    connectivity: Connectivity = "corners",
+    smallest_mm3: float = 0.0,
+    lesions: Drawn = "consensus",
+    seen_by: int | None = None,
+    candidate_threshold: float = 0.1,
+    confidence: Confidence = "max",
+    overlap: Overlap = "iou",
+    threshold: float = 0.1,
+    false_positives: Sequence[float] = FALSE_POSITIVES,
 ) -> float:
     """Mean sensitivity of a map for lesions at 1/8, 1/4, 1/2, 1, 2, 4 and 8 false positives.
 
@@ -100,15 +111,25 @@ def froc(
     that finds none is a false positive. The sensitivity at n is the largest share of the lesions
     found by the candidates from some confidence upwards of which at most n are false positives.
     NaN where the reference has no lesion. With `lesions="union"`, `reference` is the masks of all
-    raters. The options are those of `FrocOptions`. Source: Setio et al., Medical Image Analysis
+    raters. `FrocOptions` says what the options mean. Source: Setio et al., Medical Image Analysis
     2017, whose curve is one of all cases, not of each.
     """
-    chosen = FrocOptions.model_validate(options)
+    chosen = FrocOptions(
+        connectivity=connectivity,
+        smallest_mm3=smallest_mm3,
+        lesions=lesions,
+        seen_by=seen_by,
+        candidate_threshold=candidate_threshold,
+        confidence=confidence,
+        overlap=overlap,
+        threshold=threshold,
+        false_positives=tuple(false_positives),
+    )
     given = reference if chosen.lesions == "union" else [reference]
     raters, p = as_raters(given, probability=probability), as_map(probability)
     check_shapes(raters, probability=p)
     voxel_mm3 = voxel_volume_mm3(spacing_mm, p.shape, reference, probability)
-    lesions, counted = lesions_of(raters, voxel_mm3, chosen)
+    known, counted = lesions_of(raters, voxel_mm3, chosen)
     voxels = np.flatnonzero(flat(p) > np.float64(chosen.candidate_threshold))
     candidates = Candidates.of(
         voxels,
@@ -118,7 +139,7 @@ def froc(
         confidence=chosen.confidence,
     )
     candidates = candidates.at_least(smallest_voxels(chosen, voxel_mm3))
-    detected = detect(candidates, Overlaps.of(lesions, candidates.components), counted, chosen.rule)
+    detected = detect(candidates, Overlaps.of(known, candidates.components), counted, chosen.rule)
     return froc_from(detected.sensitivities(chosen.false_positives))
 
 
@@ -137,7 +158,7 @@ class Candidates:
         shape: Shape,
         *,
         connectivity: Connectivity,
-        confidence: Literal["max", "mean"],
+        confidence: Confidence,
     ) -> Candidates:
         """The components of voxels, given by flat indices (ascending) and probabilities."""
         found = components(voxels, shape, connectivity)

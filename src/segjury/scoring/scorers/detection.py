@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from segjury.arrays import Ints, flat
-from segjury.metrics import detection, lesions
+from segjury.metrics import detection, lesion_rules
 from segjury.metrics.detection import NEVER, Candidates, Detected
 from segjury.metrics.matching import Overlaps
 from segjury.metrics.metric import Reading
@@ -58,7 +58,7 @@ def _candidates(comparison: Comparison, label: int, use: detection.FrocOptions) 
         grid.shape,
         connectivity=use.connectivity,
         confidence=use.confidence,
-    ).at_least(lesions.smallest_voxels(use, grid.voxel_volume_mm3))
+    ).at_least(lesion_rules.smallest_voxels(use, grid.voxel_volume_mm3))
 
 
 def _of_lesions(reference: ReferenceLesions, found: Detected) -> list[Component]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from segjury.metrics import Metric, lesions, matching
+from segjury.metrics import Metric, lesion_rules, lesions, matching
 from segjury.metrics.metric import Reading
 from segjury.scoring.comparison import Comparison
 from segjury.scoring.scorers.lesions import rows
@@ -16,7 +16,7 @@ from segjury.scoring.scorers.measured import Component, Function, Measured, Size
 NO_LESION = "the reference has no lesion that counts"
 
 
-def _sizes(comparison: Comparison, label: int, use: lesions.ComponentOptions) -> Sizes:
+def _sizes(comparison: Comparison, label: int, use: lesion_rules.ComponentOptions) -> Sizes:
     """How many lesions there are to find, and how many are predicted."""
     _, matched = matched_lesions(comparison, label, use)
     return matched.reference, matched.prediction
@@ -29,7 +29,7 @@ def lesion_scorer(metric: Metric) -> Callable[[Function], Function]:
 
 @lesion_scorer(lesions.LESION_F1)
 def score_lesion_f1(
-    comparison: Comparison, label: int, use: lesions.LesionOptions, _reading: Reading
+    comparison: Comparison, label: int, use: lesion_rules.LesionOptions, _reading: Reading
 ) -> Measured:
     """F1 of lesions."""
     reference, matched = matched_lesions(comparison, label, use)
@@ -40,7 +40,7 @@ def score_lesion_f1(
 
 @lesion_scorer(lesions.LESION_RECALL)
 def score_lesion_recall(
-    comparison: Comparison, label: int, use: lesions.LesionOptions, _reading: Reading
+    comparison: Comparison, label: int, use: lesion_rules.LesionOptions, _reading: Reading
 ) -> Measured:
     """Share of the lesions that are found."""
     reference, matched = matched_lesions(comparison, label, use)
@@ -50,7 +50,7 @@ def score_lesion_recall(
 
 @lesion_scorer(lesions.LESION_PRECISION)
 def score_lesion_precision(
-    comparison: Comparison, label: int, use: lesions.LesionOptions, _reading: Reading
+    comparison: Comparison, label: int, use: lesion_rules.LesionOptions, _reading: Reading
 ) -> Measured:
     """Share of the predicted lesions that are lesions; without any, the prediction is to blame."""
     _, matched = matched_lesions(comparison, label, use)
@@ -63,7 +63,7 @@ def score_lesion_precision(
 
 @lesion_scorer(lesions.PQ)
 def score_pq(
-    comparison: Comparison, label: int, use: lesions.PqOptions, _reading: Reading
+    comparison: Comparison, label: int, use: lesion_rules.PqOptions, _reading: Reading
 ) -> Measured:
     """Panoptic quality, and its two factors."""
     reference, matched = matched_lesions(comparison, label, use)
@@ -76,7 +76,7 @@ def score_pq(
 
 @lesion_scorer(lesions.SMALL_LESION_RECALL)
 def score_small_lesion_recall(
-    comparison: Comparison, label: int, use: lesions.SmallLesionOptions, _reading: Reading
+    comparison: Comparison, label: int, use: lesion_rules.SmallLesionOptions, _reading: Reading
 ) -> Measured:
     """Share of the small lesions that are found; its parts tell of the others."""
     reference, matched = matched_lesions(comparison, label, use)
@@ -84,7 +84,9 @@ def score_small_lesion_recall(
     by_size = lesions.recalls_by_size(matched, reference.volumes_mm3, limits)
     parts = [
         part
-        for name, (recall, count) in zip(lesions.size_class_names(limits), by_size, strict=True)
+        for name, (recall, count) in zip(
+            lesion_rules.size_class_names(limits), by_size, strict=True
+        )
         for part in (
             Component("lesion recall", name, recall),
             Component("lesions", name, float(count)),
@@ -98,7 +100,7 @@ def score_small_lesion_recall(
 
 @lesion_scorer(lesions.LESION_COUNT_ERROR)
 def score_lesion_count_error(
-    comparison: Comparison, label: int, use: lesions.ComponentOptions, _reading: Reading
+    comparison: Comparison, label: int, use: lesion_rules.ComponentOptions, _reading: Reading
 ) -> Measured:
     """Difference in the numbers of lesions."""
     _, matched = matched_lesions(comparison, label, use)

@@ -11,7 +11,7 @@ import numpy as np
 from segjury.arrays import Bools, Floats, Ints
 from segjury.benchmark.case import ReferenceCase
 from segjury.consensus import RaterPatterns, union
-from segjury.metrics import lesions
+from segjury.metrics import lesion_rules
 from segjury.metrics.geometry.components import Components
 from segjury.metrics.matching import Matched, Overlaps, match
 from segjury.scoring.comparison import Comparison
@@ -30,7 +30,7 @@ class ReferenceLesions:
 
 
 def reference_lesions(
-    comparison: Comparison, label: int, use: lesions.ComponentOptions
+    comparison: Comparison, label: int, use: lesion_rules.ComponentOptions
 ) -> ReferenceLesions:
     """The lesions of a label in the reference, found once for all methods."""
     reference = comparison.reference
@@ -42,14 +42,14 @@ def reference_lesions(
         if use.lesions == "union":
             mask = MaskFeatures(partial(_marked_by_any, reference, label), reference.grid)
         found = mask.components(use.connectivity)
-        found = found.at_least(lesions.smallest_voxels(use, float(volume_mm3)))
-        return found, lesions.raters_seeing(found, _raters(reference, label))
+        found = found.at_least(lesion_rules.smallest_voxels(use, float(volume_mm3)))
+        return found, lesion_rules.raters_seeing(found, _raters(reference, label))
 
     found, seeing = reference.memo.once(("lesions", label, *how), find)
     n_raters = reference.patterns.n_raters
     counted = np.ones(found.count, bool)
     if use.lesions == "union":
-        counted = lesions.counted_lesions(seeing, n_raters, use.seen_by)
+        counted = lesion_rules.counted_lesions(seeing, n_raters, use.seen_by)
     return ReferenceLesions(found, seeing, counted, n_raters, found.sizes * volume_mm3)
 
 
@@ -70,16 +70,16 @@ def _voxels(patterns: RaterPatterns, chosen: Bools) -> Ints:
 
 
 def predicted_lesions(
-    comparison: Comparison, label: int, use: lesions.ComponentOptions
+    comparison: Comparison, label: int, use: lesion_rules.ComponentOptions
 ) -> Components:
     """The lesions of a label in the prediction."""
     found = comparison.predicted_mask(label).components(use.connectivity)
     voxel_mm3 = comparison.reference.grid.voxel_volume_mm3
-    return found.at_least(lesions.smallest_voxels(use, voxel_mm3))
+    return found.at_least(lesion_rules.smallest_voxels(use, voxel_mm3))
 
 
 def matched_lesions(
-    comparison: Comparison, label: int, use: lesions.ComponentOptions
+    comparison: Comparison, label: int, use: lesion_rules.ComponentOptions
 ) -> tuple[ReferenceLesions, Matched]:
     """The lesions of a label in the reference, and what became of them and of those predicted."""
     reference = reference_lesions(comparison, label, use)

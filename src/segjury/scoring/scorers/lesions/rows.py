@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from segjury.arrays import Floats
-from segjury.metrics import lesions
+from segjury.metrics import lesion_rules
 from segjury.metrics.matching import Matched
 from segjury.scoring.comparison import Comparison
 from segjury.scoring.scorers.lesions.matched import ReferenceLesions, predicted_lesions
@@ -66,7 +66,7 @@ def of_reference(reference: ReferenceLesions, matched: Matched) -> list[Componen
 
 
 def of_false_positives(
-    comparison: Comparison, label: int, use: lesions.ComponentOptions, matched: Matched
+    comparison: Comparison, label: int, use: lesion_rules.ComponentOptions, matched: Matched
 ) -> list[Component]:
     """The volume of each predicted lesion that is none, the largest first."""
     wrong = np.flatnonzero(matched.false_positive)
