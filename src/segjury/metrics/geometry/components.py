@@ -1,14 +1,12 @@
 """Connected components of a mask, as runs of voxels along x.
 
 A mask has far fewer runs than voxels, and components, sizes and overlaps follow from runs alone.
-Runs that are few for the box around the mask are joined one by one, so that what is small costs
-little in a large image; many are joined by labelling the box, so that no mask costs more than the
-image does.
+Few runs are joined one by one, so that what is small costs little in a large image; many, by
+labelling all voxels, so that no mask costs more than the image does.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -17,12 +15,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import LONGEST_SPAN, Box, Ints, Shape, bounding_box, coordinates
+from segjury.arrays import LONGEST_SPAN, Ints, Shape, coordinates
 
 Connectivity = Literal["faces", "edges", "corners"]
 REACH: dict[Connectivity, int] = {"faces": 1, "edges": 2, "corners": 3}
 
-DENSE = 64  # with more runs than one in so many voxels of its box, the box is labelled
+DENSE = 64  # with more runs than one in so many voxels, all of its planes are labelled
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,12 @@ def components(voxels: Ints, shape: Shape, connectivity: Connectivity = "corners
     if connectivity not in REACH:
         raise ValueError(f"connectivity is {connectivity!r}, expected one of {', '.join(REACH)}")
     starts, stops = _runs(voxels, shape[0])
-    box = _box(starts, stops, shape)
-    if box is None:
+    if not starts.size:
         return Components(starts, stops, np.zeros(0, np.int32), starts)
-    if starts.size * DENSE > math.prod(box.shape):
-        of_run = _labelled(voxels, starts, shape, box, REACH[connectivity])
+    plane = shape[0] * shape[1]
+    planes = range(int(starts[0]) // plane, int(stops[-1] - 1) // plane + 1)
+    if starts.size * DENSE > len(planes) * plane:
+        of_run = _labelled(voxels, starts, shape, planes, REACH[connectivity])
     else:
         of_run = _joined(starts, stops, shape, REACH[connectivity])
     return _numbered(starts, stops, of_run)
@@ -83,23 +82,18 @@ def components(voxels: Ints, shape: Shape, connectivity: Connectivity = "corners
 
 def _runs(voxels: Ints, width: int) -> tuple[Ints, Ints]:
     """Where rows of voxels along x begin and end."""
-    starts = []
-    for first in range(0, voxels.size, LONGEST_SPAN):
-        piece = voxels[max(first - 1, 0) : first + LONGEST_SPAN]
-        begins = np.diff(piece) != 1
-        begins |= piece[1:] % width == 0
-        if not first:
-            begins = np.concatenate([[True], begins])
-        starts.append(np.flatnonzero(begins) + first)
-    places = np.concatenate([np.zeros(0, np.int64), *starts])
-    begins = voxels[places]
-    return begins, begins + np.diff(places, append=voxels.size)
-
-
-def _box(starts: Ints, stops: Ints, shape: Shape) -> Box | None:
-    """The box around runs; None around nothing."""
-    ends = bounding_box(starts, shape), bounding_box(stops - 1, shape)
-    return Box.around([box for box in ends if box]) if starts.size else None
+    found = [np.zeros(min(voxels.size, 1), np.int64)]  # the first voxel begins one
+    for first in range(1, voxels.size, LONGEST_SPAN):
+        piece = voxels[first : first + LONGEST_SPAN]
+        begins = piece != voxels[first - 1 : first + piece.size - 1] + 1
+        begins |= piece % width == 0
+        found.append(np.flatnonzero(begins) + first)
+    places = np.concatenate(found)
+    starts = voxels[places]
+    stops = starts - places
+    stops[:-1] += places[1:]
+    stops[-1:] += voxels.size
+    return starts, stops
 
 
 def _joined(starts: Ints, stops: Ints, shape: Shape, reach: int) -> NDArray[np.int32]:
@@ -139,20 +133,19 @@ def ranges(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
     return of_range, first[of_range] + within
 
 
-def _labelled(voxels: Ints, starts: Ints, shape: Shape, box: Box, reach: int) -> NDArray[np.int32]:
-    """`_joined`, from the labels of the whole box."""
+def _labelled(
+    voxels: Ints, starts: Ints, shape: Shape, planes: range, reach: int
+) -> NDArray[np.int32]:
+    """`_joined`, from the labels of all voxels of some planes."""
     from scipy import ndimage
 
-    mask = np.zeros(box.shape[::-1], np.uint8)  # z, y, x
+    before = planes.start * shape[0] * shape[1]
+    mask = np.zeros((len(planes), shape[1], shape[0]), np.uint8)  # z, y, x
     for first in range(0, voxels.size, LONGEST_SPAN):
-        mask.T[box.places(voxels[first : first + LONGEST_SPAN], shape)] = 1
+        mask.reshape(-1)[voxels[first : first + LONGEST_SPAN] - before] = 1
     labels: NDArray[np.int32] = np.empty(mask.shape, np.int32)
     ndimage.label(mask, ndimage.generate_binary_structure(3, reach), output=labels)
-    found = np.empty(starts.size, np.int32)
-    for first in range(0, starts.size, LONGEST_SPAN):
-        here = slice(first, first + LONGEST_SPAN)
-        found[here] = labels.T[box.places(starts[here], shape)] - 1
-    return found
+    return labels.reshape(-1)[starts - before] - np.int32(1)
 
 
 def _numbered(starts: Ints, stops: Ints, of_run: NDArray[np.int32]) -> Components:
