@@ -24,7 +24,7 @@ from tests.places import ROOT
 DOCS = ROOT / "docs"
 PAGES = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
 GOLDEN = ROOT / "tests" / "golden" / "curvas24"
-METRIC_PAGES = [DOCS / "metrics.md", DOCS / "masks.md"]
+METRIC_PAGES = [DOCS / "metrics.md", DOCS / "masks.md", DOCS / "lesions.md"]
 BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
