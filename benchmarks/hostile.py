@@ -35,8 +35,12 @@ LESIONS = """
 name = "lesions"
 title = "All of lesions"
 summary = "All metrics of lesions, in masks and in maps."
-reference = { raters = "annotation_{rater}", n_raters = 5, labels = { lesion = 1 } }
 prediction = { mask = "segmentation", probability = "probability" }
+[reference]
+raters = "annotation_{rater}"
+n_raters = 5
+labels = { lesion = 1 }
+other_labels = { pancreas = 2 }
 """
 for _name in ("lesion_f1", "lesion_recall", "lesion_precision", "pq", "small_lesion_recall"):
     LESIONS += f'[[metrics]]\nname = "{_name}"\n'
