@@ -257,8 +257,11 @@ def test_options_that_mean_nothing_are_refused(kind, wrong, message):
         (LesionOptions(matching="any-overlap", threshold=0), "any-overlap, any common voxel"),
         (PqOptions(smallest_mm3=5), "IoU above 0.5, lesions from 5 mm3"),
         (ComponentOptions(connectivity="faces"), "connected by faces"),
-        (ComponentOptions(lesions="union"), "lesions that half of the raters see"),
-        (ComponentOptions(lesions="union", seen_by=2), "lesions that 2 raters see"),
+        (ComponentOptions(lesions="union"), "union of the raters, seen by at least half of them"),
+        (
+            ComponentOptions(lesions="union", seen_by=2),
+            "union of the raters, seen by at least 2 of them",
+        ),
     ],
 )
 def test_a_remark_says_how_lesions_match(options, words):

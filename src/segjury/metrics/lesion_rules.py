@@ -40,7 +40,7 @@ class ComponentOptions(Options):
     seen_by: int | None = Field(
         default=None,
         ge=1,
-        description="`union`: raters who must see a lesion, or it is left out; half where absent",
+        description="of a union, how many raters must see a lesion that counts; half where absent",
     )
 
     @model_validator(mode="after")
@@ -56,13 +56,13 @@ class ComponentOptions(Options):
 
     def remark(self, _reading: Reading) -> str:
         """What is a lesion, where that is not the usual."""
-        seen = "half of the raters" if self.seen_by is None else f"{self.seen_by} raters"
+        seen = "half of them" if self.seen_by is None else f"{self.seen_by} of them"
         return ", ".join(
             words
             for words, said in (
                 (f"connected by {self.connectivity}", self.connectivity != "corners"),
                 (f"lesions from {self.smallest_mm3:g} mm3", self.smallest_mm3 > 0),
-                (f"lesions that {seen} see", self.lesions == "union"),
+                (f"union of the raters, seen by at least {seen}", self.lesions == "union"),
             )
             if said
         )
