@@ -291,6 +291,20 @@ graphs = st.dictionaries(
 )
 
 
+@settings(max_examples=100, deadline=None)
+@given(pairs=st.dictionaries(st.tuples(*[st.integers(0, 3)] * 2), st.just(0.5), min_size=1))
+def test_among_equal_assignments_what_is_rather_chosen_decides(pairs):
+    rows, columns = (np.array(ends) for ends in zip(*pairs, strict=True))
+    odd = columns % 2
+    chosen = best_pairs(rows, columns, np.full(rows.size, 0.5), (odd, rows))
+    place = {pair: k for k, pair in enumerate(pairs)}
+    best = []
+    for choice in itertools.permutations([0, 1, 2, 3, None, None, None, None], 4):
+        some = [place[pair] for pair in enumerate(choice) if pair in pairs]
+        best.append((len(some), odd[some].sum()))
+    assert (chosen.sum(), odd[chosen].sum()) == max(best)
+
+
 @settings(max_examples=150, deadline=None)
 @given(pairs=graphs)
 def test_the_assignment_is_the_best_of_all(pairs):
@@ -325,6 +339,22 @@ def test_panoptic_quality_of_noise_is_that_of_the_best_assignment(seed, threshol
     options = {"connectivity": "faces", "threshold": threshold}
     assert pq(r > 0, p > 0, **options) == pytest.approx(2 * total / (n + m), abs=1e-9)
     assert lesion_f1(r > 0, p > 0, **options) == 2 * count / (n + m)
+
+
+def test_of_equal_matches_the_larger_lesion_is_found():
+    reference, prediction = row("##   ##########"), row(" ######        ")  # IoU 1/7 with both
+    for masks in ((reference, prediction), (reference[::-1], prediction[::-1])):
+        assert lesion_recall(*masks) == 1 / 2
+        assert small_lesion_recall(*masks, size_bins_mm3=[5.0]) == 0
+
+
+def test_of_equal_matches_what_is_left_is_rather_ignored_than_wrong():
+    one, two = row("     #####    "), row("     ##### ## ")  # a lesion that one of two sees
+    prediction = row("   #### ####  ")  # IoU 2/7 on both sides; 1/5 with the disputed one
+    for flip in (1, -1):
+        raters = [one[::flip], two[::flip]]
+        assert lesion_precision(raters, prediction[::flip], lesions="union", seen_by=2) == 1
+        assert lesion_precision(one[::flip], prediction[::flip]) == 1 / 2
 
 
 @each

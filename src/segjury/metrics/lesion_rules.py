@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -160,8 +160,12 @@ def size_class_names(limits_mm3: tuple[float, ...]) -> list[str]:
 
 def voxel_volume_mm3(given: Spacing | None, shape: tuple[int, ...], *images: Any) -> float:
     """The volume of a voxel, by the spacing given or that of the first image that has one."""
-    each = [one for image in images for one in (image if isinstance(image, list) else [image])]
+    each = [one for image in images for one in _images(image)]
     return math.prod(three_spacings(given or spacing_of(*each), three_axes(shape, "reference")))
+
+
+def _images(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list | tuple) else [given]
 
 
 def lesions_of(

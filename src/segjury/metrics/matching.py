@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,8 +16,8 @@ Matching = Literal["one-to-one", "any-overlap"]
 Overlap = Literal["iou", "dice", "ior"]
 MEASURES: dict[Overlap, str] = {"iou": "IoU", "dice": "Dice", "ior": "IoR"}
 
-EXACT_BITS = 52  # whole numbers of so many bits, and their sums and differences, are exact
-FINEST_BITS = 40
+EXACT = 1 << 52  # whole numbers up to it, and their sums and differences, are exact
+FINEST_BITS, COARSEST_BITS = 30, 16  # of an overlap, where lesions compete
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ class Overlaps:
 class MatchRule:
     """Which lesions match: those whose overlap is above a threshold; above 0 is a common voxel.
 
-    `one-to-one`: each matches at most one, so that there are as many matches as possible, and among
-    such choices the largest sum of overlaps. `any-overlap`: each lesion that can match one, does.
+    `one-to-one`: each matches at most one, so that there are as many matches as possible; among
+    such choices, the largest sum of overlaps; among equal ones, the fewest false positives, and
+    then the largest lesions of the reference. `any-overlap`: each that can match one, does.
     """
 
     matching: Matching = "one-to-one"
@@ -119,52 +121,83 @@ def match(overlaps: Overlaps, counted: Bools, rule: MatchRule) -> Matched:
     measured = overlaps.measured(rule.overlap)
     close = measured > rule.threshold
     pairs = close & counted[overlaps.reference]
+    hit, ignored = np.zeros((2, overlaps.prediction_sizes.size), bool)
+    ignored[overlaps.prediction[close & ~pairs]] = True
     if rule.matching == "one-to-one":
         here = np.flatnonzero(pairs)
-        best = best_pairs(overlaps.reference[here], overlaps.prediction[here], measured[here])
-        pairs[here] = best
+        rows, columns = overlaps.reference[here], overlaps.prediction[here]
+        rather = (~ignored[columns]).astype(np.int64), overlaps.reference_sizes[rows]
+        pairs[here] = best_pairs(rows, columns, measured[here], rather)
     iou = np.zeros(overlaps.reference_sizes.size)
     np.maximum.at(iou, overlaps.reference[pairs], overlaps.measured("iou")[pairs])
     found = np.zeros(overlaps.reference_sizes.size, bool)
-    hit, ignored = np.zeros((2, overlaps.prediction_sizes.size), bool)
     found[overlaps.reference[pairs]] = hit[overlaps.prediction[pairs]] = True
-    ignored[overlaps.prediction[close & ~counted[overlaps.reference]]] = True
     return Matched(counted, found, iou, hit, ignored & ~hit)
 
 
-def best_pairs(rows: Ints, columns: Ints, weights: Floats) -> Bools:
+def best_pairs(rows: Ints, columns: Ints, weights: Floats, rather: Sequence[Ints] = ()) -> Bools:
     """Which of some pairs to choose, so that no row and no column is in two.
 
-    As many as possible, and among such choices the largest sum of their weights, 0 to 1. No pair
-    is listed twice.
+    As many as possible; among such choices, the largest sum of their weights, 0 to 1; among equal
+    ones, the largest ranks in what is `rather` chosen, one after the other. No pair comes twice.
     """
     in_row, in_column = (np.bincount(ends)[ends] for ends in (rows, columns))
     chosen = np.asarray((in_row == 1) & (in_column == 1))
-    open_pairs = np.flatnonzero(~chosen)
-    if open_pairs.size:
-        chosen[open_pairs] = _assigned(
-            np.unique(rows[open_pairs], return_inverse=True)[1],
-            np.unique(columns[open_pairs], return_inverse=True)[1],
-            weights[open_pairs],
-        )
+    left = np.flatnonzero(~chosen)
+    for group in _groups(rows[left], columns[left]):
+        here = left[group]
+        more = [each[here] for each in rather]
+        chosen[here] = _assigned(rows[here], columns[here], weights[here], more)
     return chosen
 
 
-def _assigned(rows: Ints, columns: Ints, weights: Floats) -> Bools:
-    """`best_pairs`, as an assignment in which every row gets a column, or a blank of its own."""
+def _groups(rows: Ints, columns: Ints) -> list[Ints]:
+    """The pairs that compete with each other, directly or by way of others."""
     from scipy.sparse import coo_array, csgraph
 
+    if not rows.size:
+        return []
     n_rows, n_columns = int(rows.max()) + 1, int(columns.max()) + 1
-    # Weights are whole numbers, and one pair more is worth more than all of them. So the solver
-    # adds without rounding, and what it finds does not depend on the order of the lesions.
-    unit = 1 << max(min(FINEST_BITS, EXACT_BITS - 2 * (n_rows + 1).bit_length()), 0)
-    worth = np.rint(weights * unit) + (n_rows + 1) * unit
+    ends = rows, n_rows + columns
+    graph = coo_array((np.ones(rows.size, bool), ends), shape=(n_rows + n_columns,) * 2)
+    group = csgraph.connected_components(graph, directed=False)[1][rows]
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+
+
+def _assigned(rows: Ints, columns: Ints, weights: Floats, rather: Sequence[Ints]) -> Bools:
+    """`best_pairs` of a group, as an assignment of a column, or a blank of its own, to each row."""
+    from scipy.sparse import coo_array, csgraph
+
+    rows, columns = (np.unique(ends, return_inverse=True)[1] for ends in (rows, columns))
+    n_rows, n_columns = int(rows.max()) + 1, int(columns.max()) + 1
     blank = np.arange(n_rows)
-    values = np.concatenate([worth, np.ones(n_rows)])
+    worth = _worths(weights, rather, n_rows)
+    values = np.concatenate([worth + 1, np.ones(n_rows)])
     ends = np.concatenate([rows, blank]), np.concatenate([columns, n_columns + blank])
     graph = coo_array((values, ends), shape=(n_rows, n_columns + n_rows)).tocsr()
     _, of_row = csgraph.min_weight_full_bipartite_matching(graph, maximize=True)
     return np.asarray(of_row[rows] == columns)
+
+
+def _worths(weights: Floats, rather: Sequence[Ints], n_rows: int) -> Floats:
+    """What each pair is worth: a whole number, by which any sum of `n_rows` of them compares.
+
+    A pair more is worth more than any weights, and a weight more than any ranks. The solver then
+    adds without rounding, and what it finds does not depend on the order of the lesions. In a
+    group of very many, ranks do not count.
+    """
+    ranks = np.zeros(weights.size, np.int64)
+    for each in rather:
+        rank = np.unique(each, return_inverse=True)[1]
+        ranks = ranks * (n_rows * int(rank.max()) + 1) + rank
+    for tie in (ranks, np.zeros_like(ranks)):
+        step = n_rows * int(tie.max()) + 1
+        for bits in range(FINEST_BITS, COARSEST_BITS - 1, -1):
+            one_more = n_rows * ((step << bits) + step) + 1
+            if 2 * n_rows * one_more < EXACT:
+                return np.asarray(np.rint(weights * (1 << bits)) * step + tie + one_more)
+    return np.asarray(weights * 1.0 + n_rows + 1)
 
 
 # ---- scores from matches -------------------------------------------------------------------
