@@ -31,6 +31,8 @@ from segjury.results.read import read_calibration, read_cases, read_details, rea
 from segjury.scoring.efficiency import read_efficiency
 
 SHAPE = (5, 4, 3)
+# on which a file of shape SHAPE may have to be put by the order of its axes
+TURNED = Grid((3, 5, 4), (4.0, 2.0, 3.0), direction=((0, 1, 0), (0, 0, 1), (1, 0, 0)))
 MASK = (np.arange(60).reshape(SHAPE) % 3 == 0).astype(np.uint8)
 MAP = np.linspace(0, 1, 60, dtype=np.float32).reshape(SHAPE)
 WORD = re.compile(rb"[\w.+-]+")
@@ -122,7 +124,8 @@ def reworded(content: bytes, seeds: tuple[bytes, ...], rng: random.Random) -> by
 IMAGE_READERS: tuple[Callable[[Path], object], ...] = (
     images.read_grid,
     lambda path: images.read_mask(path, labels=(1, 2)),
-    lambda path: images.read_probability(path, expected_shape=SHAPE),
+    lambda path: images.read_probability(path, grid=Grid(SHAPE)),
+    lambda path: images.read_mask(path, labels=(1, 2), grid=TURNED),
 )
 
 

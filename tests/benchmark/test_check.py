@@ -85,6 +85,12 @@ def one_voxel(c):
     return mask
 
 
+def turn(path):
+    """Store an image with its axes as z, x and y backwards, as its header says."""
+    image = sitk.PermuteAxes(sitk.ReadImage(path), (2, 0, 1))
+    sitk.WriteImage(sitk.Flip(image, (False, False, True)), path)
+
+
 def append(path, text):
     path.write_text(path.read_text() + text)
 
@@ -221,6 +227,19 @@ ERRORS = {
 }
 
 WARNINGS = {
+    "rater in another order": (
+        "reoriented",
+        PDACVI,
+        lambda b: turn(r(b) / "annotation_2.nii.gz"),
+    ),
+    "vessels in another order": (
+        "reoriented",
+        PDACVI,
+        lambda b: turn(r(b) / "annotation_vascular.nii.gz"),
+    ),
+    "image in another order": ("reoriented", PDACVI, lambda b: turn(r(b) / "image.nii.gz")),
+    "mask in another order": ("reoriented", ORGANS, lambda b: turn(p(b) / "segmentation.nii.gz")),
+    "map in another order": ("reoriented", PDACVI, lambda b: turn(p(b) / "probability.nii.gz")),
     "rater marks nothing": (
         "empty-rater",
         PDACVI,

@@ -287,6 +287,19 @@ def test_bad_masks_are_refused_with_their_names(tmp_path):
         read_raters(paths, label=5)
 
 
+def test_masks_in_another_order_of_axes_are_put_in_the_firsts(tmp_path):
+    masks = masks_of(12, raters=3)
+    paths = written(tmp_path, masks)
+    straight = read_raters(paths)
+    image = sitk.ReadImage(paths[1])
+    sitk.WriteImage(sitk.PermuteAxes(image, (1, 2, 0)), paths[1])
+    turned = read_raters(paths)
+    np.testing.assert_array_equal(turned.voxels, straight.voxels)
+    np.testing.assert_array_equal(turned.image(turned.patterns.labels[:, 1]).array, masks[1])
+    (told,) = [text for text in turned.warnings if "stored as" in text]
+    assert told.startswith("reader_2.nii.gz has its axes stored as y, z, x;")
+
+
 # ---- the command ---------------------------------------------------------------------------
 
 

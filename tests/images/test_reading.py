@@ -337,7 +337,7 @@ def test_a_flipped_bit_is_noticed(tmp_path):
 def test_another_shape_is_refused_before_the_data_are_read(tmp_path):
     (tmp_path / "v.nii.gz").write_bytes(gzip.compress(nifti_claiming((4, 4, 4))))  # no data at all
     with pytest.raises(InputError, match=r"has shape \(4, 4, 4\), the reference has \(5, 5, 5\)"):
-        images.read_volume(tmp_path / "v.nii.gz", expected_shape=(5, 5, 5))
+        images.read_volume(tmp_path / "v.nii.gz", grid=Grid((5, 5, 5)))
 
 
 def test_missing_and_ambiguous_files(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,13 @@ from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.benchmark.folders import file_stats, prediction_files, prediction_inputs
 from segjury.consensus import RaterPatterns, pack_marks
 from segjury.errors import MissingInputError
-from segjury.images.grid import Grid, doubts_of, tolerated_differences
+from segjury.images.grid import (
+    USUAL_TOLERANCE,
+    Grid,
+    Tolerance,
+    doubts_of,
+    tolerated_differences,
+)
 from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics.invasion import REACH
@@ -43,7 +49,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
         paths = [images.find(folder, stem) for stem in spec.rater_stems[1:]]
 
         def read(path: Path) -> LabelMap:
-            return images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
+            return _read_mask(protocol, path, spec.allowed_labels, grid)
 
         for path, loaded in zip(paths, prefetch(read, paths, depth=2), strict=True):
             mask = loaded.result()
@@ -73,7 +79,7 @@ def _given_consensus(
     if not spec.consensus or not images.candidates(folder, spec.consensus):
         return None
     path = images.find(folder, spec.consensus)
-    mask = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
+    mask = _read_mask(protocol, path, spec.labels.values(), grid)
     warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
     marks = [numbered(mask, spec.labels)]
     return pack_marks(marks, grid.shape, n_raters=1, n_labels=len(spec.labels) + 1)
@@ -86,7 +92,7 @@ def _structures(
     if spec is None:
         return {}
     path = images.find(folder, spec.file)
-    found = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
+    found = _read_mask(protocol, path, spec.labels.values(), grid)
     warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
     structures: dict[str, Structure | None] = dict.fromkeys(spec.labels)
     for name, label in spec.labels.items():
@@ -118,7 +124,7 @@ def load_prediction(
     del mask  # so that it does not lie beside the maps
     maps = []
     for name, path in found.probabilities.items():
-        maps.append(read_probability_map(path, labels[name], grid))
+        maps.append(read_probability_map(path, labels[name], grid, tolerance=protocol.grid))
         warnings += grid_warnings(protocol, grid, maps[-1].grid, path.name)
     no_maps = str(found.no_maps) if found.no_maps else ""
     return PredictedCase(marks, tuple(maps), tuple(warnings), no_maps)
@@ -143,15 +149,22 @@ def read_ahead(
 
 def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid | None) -> LabelMap:
     """A predicted mask with the labels of the protocol."""
-    labels = protocol.reference.labels.values()
-    return images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
+    return _read_mask(protocol, path, protocol.reference.labels.values(), grid)
 
 
-def read_probability_map(path: Path, label: int, grid: Grid) -> Volume:
+def _read_mask(
+    protocol: Protocol, path: Path, labels: Collection[int], grid: Grid | None
+) -> LabelMap:
+    return images.read_mask(path, labels=labels, grid=grid, tolerance=protocol.grid)
+
+
+def read_probability_map(
+    path: Path, label: int, grid: Grid, *, tolerance: Tolerance = USUAL_TOLERANCE
+) -> Volume:
     """A label's probability map in either layout; nnU-Net's archive has no grid of its own."""
     if path.suffix == ".npz":
         return images.read_nnunet_probability(path, channel=label, grid=grid)
-    return images.read_probability(path, expected_shape=grid.shape)
+    return images.read_probability(path, grid=grid, tolerance=tolerance)
 
 
 # ---- grids ---------------------------------------------------------------------------------

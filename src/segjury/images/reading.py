@@ -14,21 +14,28 @@ from segjury.images.finding import is_file
 from segjury.images.formats import FORMATS, SUFFIXES, npz
 from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.values import Labels, Probabilities
-from segjury.images.grid import Grid
+from segjury.images.formats.wanted import Wanted
+from segjury.images.grid import USUAL_TOLERANCE, Grid, Tolerance
 from segjury.images.labels import LabelMap, SparseLabels
+from segjury.images.orientation import oriented
 from segjury.images.volume import Volume
 from segjury.runtime.writing import whole_file
 
 
-def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+def read_volume(
+    path: Path, *, grid: Grid | None = None, tolerance: Tolerance = USUAL_TOLERANCE
+) -> Volume:
     """Read an image of any known format.
 
     Parameters
     ----------
     path : Path
         A file that ends in one of `SUFFIXES`.
-    expected_shape : tuple of int, optional
-        Refuse another shape before memory is taken for it.
+    grid : Grid, optional
+        That of the reference. Another shape is refused before memory is taken for it; axes that
+        the header tells to be stored in another order or direction are put in the reference's.
+    tolerance : Tolerance, optional
+        How far grids may differ. Where it says to ignore directions, axes stay as they are.
 
     Returns
     -------
@@ -36,14 +43,14 @@ def read_volume(path: Path, *, expected_shape: Shape | None = None) -> Volume:
         Values as stored, header scaling applied, and their grid.
     """
     with _errors_about(path):
-        return _read(path, expected_shape, as_stored)
+        return _read(path, Wanted(grid, tolerance), as_stored)
 
 
-def _read(path: Path, expected_shape: Shape | None, change: Change) -> Volume:
+def _read(path: Path, wanted: Wanted, change: Change) -> Volume:
     format_ = FORMATS[suffix_of(path)]
     _refuse_absent(path)
-    volume: Volume = format_.read(path, expected_shape, change)
-    return volume
+    volume: Volume = format_.read(path, wanted, change)
+    return oriented(volume, wanted.grid, wanted.tolerance) if wanted.grid else volume
 
 
 def read_grid(path: Path) -> Grid:
@@ -69,16 +76,21 @@ def read_grid(path: Path) -> Grid:
 def check_header(path: Path, *, expected_shape: Shape | None = None) -> None:
     """Refuse an image, or nnU-Net's archive, by its header and its size alone.
 
-    Reading would refuse it too, in the same words.
+    Reading would refuse it too, in the same words. Of the expected shape, the sizes alone count:
+    whether their order is that of the axes is seen when the file is read.
     """
     check = npz.check if path.suffix == ".npz" else FORMATS[suffix_of(path)].check
     with _errors_about(path):
         _refuse_absent(path)
-        check(path, expected_shape)
+        check(path, Wanted(shape=expected_shape))
 
 
 def read_mask(
-    path: Path, *, labels: Collection[int], expected_shape: Shape | None = None
+    path: Path,
+    *,
+    labels: Collection[int],
+    grid: Grid | None = None,
+    tolerance: Tolerance = USUAL_TOLERANCE,
 ) -> LabelMap:
     """Read a mask or label map.
 
@@ -89,8 +101,10 @@ def read_mask(
     labels : collection of int
         The labels that the mask may have, 1 to 255; 0 is always allowed, others are refused.
         Floats close to whole numbers are rounded.
-    expected_shape : tuple of int, optional
-        Refuse another shape before memory is taken for it.
+    grid : Grid, optional
+        That of the reference, as in `read_volume`.
+    tolerance : Tolerance, optional
+        How far grids may differ, as in `read_volume`.
 
     Returns
     -------
@@ -99,20 +113,24 @@ def read_mask(
     """
     check_labels = Labels(labels)
     with _errors_about(path):
-        volume = _read(path, expected_shape, check_labels)
+        volume = _read(path, Wanted(grid, tolerance), check_labels)
         check_labels.check()
     return LabelMap(SparseLabels.of(volume.array, volume.spans), volume.grid)
 
 
-def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:
+def read_probability(
+    path: Path, *, grid: Grid | None = None, tolerance: Tolerance = USUAL_TOLERANCE
+) -> Volume:
     """Read a probability map; refuse NaN and what leaves [0, 1].
 
     Parameters
     ----------
     path : Path
         A file that ends in one of `SUFFIXES`.
-    expected_shape : tuple of int, optional
-        Refuse another shape before memory is taken for it.
+    grid : Grid, optional
+        That of the reference, as in `read_volume`.
+    tolerance : Tolerance, optional
+        How far grids may differ, as in `read_volume`.
 
     Returns
     -------
@@ -121,7 +139,7 @@ def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volu
     """
     check_range = Probabilities()
     with _errors_about(path):
-        volume = _read(path, expected_shape, check_range)
+        volume = _read(path, Wanted(grid, tolerance), check_range)
         check_range.check()
     return volume
 

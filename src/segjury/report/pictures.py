@@ -159,7 +159,7 @@ def _with_maps(
             path = files_of[method].probabilities.get(label)
             if path is None:
                 continue
-            values = read_probability_map(path, number, grid).array
+            values = read_probability_map(path, number, grid, tolerance=protocol.grid).array
             maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
     drawn = {method: mask for method, mask in images.predictions.items() if method in maps}
     return replace(images, predictions=drawn, probabilities=maps)
@@ -185,7 +185,7 @@ def _image(protocol: Protocol, folder: Path, grid: Grid, box: Box) -> NDArray[An
     stem = protocol.reference.image
     if stem is None or not candidates(folder, stem):
         return None
-    image = read_volume(find(folder, stem), expected_shape=grid.shape)
+    image = read_volume(find(folder, stem), grid=grid, tolerance=protocol.grid)
     return image.array[box].copy(order="F")  # a view would keep the whole of it
 
 

@@ -82,7 +82,7 @@ def check_image(protocol: Protocol, folder: Path, stem: str, grid: Grid | None) 
     try:
         path = images.find(folder, stem)
         name = path.name
-        volume = images.read_volume(path, expected_shape=grid.shape if grid else None)
+        volume = images.read_volume(path, grid=grid, tolerance=protocol.grid)
         problems = geometry(protocol, grid, volume.grid, name)
     except InputError as error:
         return [failed(error, name, severity="warning")]

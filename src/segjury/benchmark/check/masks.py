@@ -31,7 +31,7 @@ def read_mask(
     try:
         path = images.find(folder, stem)
         name = path.name
-        mask = images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
+        mask = images.read_mask(path, labels=labels, grid=grid, tolerance=protocol.grid)
         problems += geometry(protocol, grid, mask.grid, name)
     except InputError as error:
         problems.append(failed(error, name))
@@ -45,9 +45,7 @@ def geometry(protocol: Protocol, grid: Grid | None, other: Grid, name: str) -> l
     `InputError` for those it refuses.
     """
     problems = [
-        warning(
-            doubt.kind, f"{name} {doubt.message}", "Make its header agree with itself", file=name
-        )
+        warning(doubt.kind, f"{name} {doubt.message}", doubt.fix, file=name)
         for doubt in other.doubts
     ]
     found = tolerated_differences(protocol.grid, grid, other, name) if grid else []

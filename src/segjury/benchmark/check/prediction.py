@@ -141,7 +141,7 @@ def _check_maps(
     sums = MapSums(grid.shape) if len(paths) > 1 else None
     for name, path in paths.items():
         try:
-            volume = read_probability_map(path, labels[name], grid)
+            volume = read_probability_map(path, labels[name], grid, tolerance=protocol.grid)
             problems += geometry(protocol, grid, volume.grid, path.name)
         except InputError as error:
             problems.append(failed(_of_mask(error) if alone else error, path.name))

@@ -25,6 +25,7 @@ from segjury.consensus import pack_marks
 from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Grid, grid_differences
 from segjury.images.labels import LabelMap, SparseLabels
+from segjury.images.orientation import grid_in_order
 from segjury.metrics.overlap import mean_pairwise_dsc
 from segjury.protocols import Protocol
 from segjury.rounding import rounded
@@ -132,15 +133,14 @@ def _add_mask(case: CaseFiles, to: dict[str, LabelMap], stem: str, labels: list[
     try:
         path = images.find(case.folder, stem)
         name = path.name
-        mask = images.read_mask(path, labels=labels)
+        grid = case.grid if case.raters else None
+        to[name] = images.read_mask(path, labels=labels, grid=grid, tolerance=case.protocol.grid)
     except InputError as error:
-        case.faults.append(Exclusion(case.case, _rule_of(error), str(error), name))
-        return
-    if case.raters and mask.grid.shape != case.grid.shape:
-        reason = f"{name} has shape {mask.grid.shape}, the first rater's file {case.grid.shape}"
-        case.faults.append(Exclusion(case.case, SHAPE, reason, name))
-        return
-    to[name] = mask
+        rule, reason = _rule_of(error), str(error)
+        what, apart, expected = error.what.partition(", the reference has ")
+        if error.kind == "other-shape" and apart:
+            rule, reason = SHAPE, f"{what}, the first rater's file {expected}"
+        case.faults.append(Exclusion(case.case, rule, reason, name))
 
 
 def _rule_of(error: InputError) -> str:
@@ -202,7 +202,7 @@ def _corrupt_geometry(rule: CorruptGeometry, case: CaseFiles) -> Iterator[Exclus
     image = case.protocol.reference.image
     for path in images.candidates(case.folder, image) if image else ():
         try:
-            grids[path.name] = images.read_grid(path)
+            grids[path.name] = grid_in_order(images.read_grid(path), case.grid, case.protocol.grid)
         except InputError as error:
             yield Exclusion(case.case, _rule_of(error), str(error), path.name)
     for name, grid in grids.items():

@@ -33,6 +33,7 @@ from segjury.images.formats.streams import (
     skip,
 )
 from segjury.images.formats.values import storable
+from segjury.images.formats.wanted import Wanted
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
@@ -42,9 +43,9 @@ NIFTI_2 = 540  # bytes of its header
 START_BYTES = 1 << 20  # of a file in which its header must be; gzip may have a name before it
 
 
-def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+def read(path: Path, wanted: Wanted, change: Change = as_stored) -> Volume:
     """The volume in a file, header scaling applied, its voxels changed as they are read."""
-    header, shape = _checked(path, expected_shape)
+    header, shape = _checked(path, wanted)
     dtype = numeric(header.get_data_dtype())
     grid = grid_of(header, shape)
     slope, intercept = _scaling(header)
@@ -65,17 +66,22 @@ def read_grid(path: Path) -> Grid:
     return grid_of(header, _shape(header))
 
 
-def check(path: Path, expected_shape: Shape | None) -> None:
+def check(path: Path, wanted: Wanted) -> None:
     """Refuse a file by its header and its size, without reading its voxels."""
-    _checked(path, expected_shape)
+    _checked(path, wanted)
 
 
-def _checked(path: Path, expected_shape: Shape | None) -> tuple[Any, Shape]:
+def _checked(path: Path, wanted: Wanted) -> tuple[Any, Shape]:
     """The header of a file that may hold what it claims, and its shape."""
     header = _header(path)
     shape, itemsize = _shape(header), header.get_data_dtype().itemsize
     check_size(
-        shape, itemsize, path.stat().st_size, expected_shape, packed=path.name.endswith(".gz")
+        shape,
+        itemsize,
+        path.stat().st_size,
+        wanted,
+        grid=lambda: grid_of(header, shape),
+        packed=path.name.endswith(".gz"),
     )
     return header, shape
 

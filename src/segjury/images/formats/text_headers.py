@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from isal import igzip
 
-from segjury.arrays import Shape
 from segjury.errors import InputError
 from segjury.images.formats.limits import check_size
 from segjury.images.formats.streams import (
@@ -25,6 +24,7 @@ from segjury.images.formats.streams import (
     refuse_broken_data,
 )
 from segjury.images.formats.values import storable
+from segjury.images.formats.wanted import Wanted
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
@@ -112,14 +112,14 @@ def shown(text: str) -> str:
 
 def readers(
     read_header: Callable[[BinaryIO], Header],
-) -> tuple[Callable[..., Volume], Callable[[Path], Grid], Callable[[Path, Shape | None], None]]:
+) -> tuple[Callable[..., Volume], Callable[[Path], Grid], Callable[[Path, Wanted], None]]:
     """The functions `read`, `read_grid` and `check` of a format, from the one for its header."""
 
-    def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+    def read(path: Path, wanted: Wanted, change: Change = as_stored) -> Volume:
         """The volume in a file, its voxels changed as they are read."""
         with path.open("rb") as file:
             header = read_header(file)
-            _check_size(file, header, expected_shape)
+            _check_size(file, header, wanted)
             return _read_voxels(file, header, change)
 
     def read_grid(path: Path) -> Grid:
@@ -127,19 +127,20 @@ def readers(
         with path.open("rb") as file:
             return read_header(file).grid
 
-    def check(path: Path, expected_shape: Shape | None) -> None:
+    def check(path: Path, wanted: Wanted) -> None:
         """Refuse a file by its header and its size, without reading its voxels."""
         with path.open("rb") as file:
-            _check_size(file, read_header(file), expected_shape)
+            _check_size(file, read_header(file), wanted)
 
     return read, read_grid, check
 
 
-def _check_size(file: BinaryIO, header: Header, expected_shape: Shape | None) -> None:
+def _check_size(file: BinaryIO, header: Header, wanted: Wanted) -> None:
     """Compare what a header claims with what follows it in the file."""
     shape, itemsize = header.grid.shape, header.dtype.itemsize
     n_bytes = os.fstat(file.fileno()).st_size - file.tell()
-    check_size(shape, itemsize, n_bytes, expected_shape, packed=header.packing != "raw")
+    packed = header.packing != "raw"
+    check_size(shape, itemsize, n_bytes, wanted, grid=lambda: header.grid, packed=packed)
 
 
 def _read_voxels(file: BinaryIO, header: Header, change: Change) -> Volume:
