@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import nibabel as nib
 import numpy as np
 import pytest
 import SimpleITK as sitk
@@ -91,6 +92,13 @@ def turn(path):
     sitk.WriteImage(sitk.Flip(image, (False, False, True)), path)
 
 
+def stack_twice(path):
+    """Store a mask as two channels that are the same."""
+    image = nib.load(path)
+    mask = np.asarray(image.dataobj)
+    nib.save(nib.Nifti1Image(np.stack([mask, mask], axis=-1), image.affine), path)
+
+
 def append(path, text):
     path.write_text(path.read_text() + text)
 
@@ -160,6 +168,10 @@ ERRORS = {
     "mask with pancreas": (
         "unknown-label",
         lambda b: change(p(b), "segmentation", lambda a: a * 2),
+    ),
+    "rater with masks that overlap": (
+        "overlapping-labels",
+        lambda b: stack_twice(r(b) / "annotation_2.nii.gz"),
     ),
     "mask sheared": ("sheared-axes", lambda b: shear(p(b) / "segmentation.nii.gz")),
     "first rater sheared": ("sheared-axes", lambda b: shear(r(b) / "annotation_1.nii.gz")),

@@ -40,7 +40,7 @@ def load_reference(protocol: Protocol, folder: Path) -> ReferenceCase:
     if not folder.is_dir():
         raise MissingInputError("the case has no reference folder")
     first_path = images.find(folder, spec.rater_stems[0])
-    first = images.read_mask(first_path, labels=spec.allowed_labels)
+    first = _read_mask(protocol, first_path, spec.allowed_labels, None)
     grid = first.grid
     warnings = grid_warnings(protocol, grid, grid, first_path.name)
 
@@ -155,7 +155,7 @@ def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid | None) -> La
 def _read_mask(
     protocol: Protocol, path: Path, labels: Collection[int], grid: Grid | None
 ) -> LabelMap:
-    return images.read_mask(path, labels=labels, grid=grid, tolerance=protocol.grid)
+    return images.read_mask(path, labels=labels, grid=grid, tolerance=protocol.grid, overlap=False)
 
 
 def read_probability_map(

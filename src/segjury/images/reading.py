@@ -11,10 +11,10 @@ import numpy as np
 from segjury.arrays import Shape
 from segjury.errors import InputError, MissingInputError, unreadable
 from segjury.images.finding import is_file
-from segjury.images.formats import FORMATS, SUFFIXES, npz
+from segjury.images.formats import FORMATS, SUFFIXES, nifti, npz
 from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.values import Labels, Probabilities
-from segjury.images.formats.wanted import Wanted
+from segjury.images.formats.wanted import ANY_LABELS, Wanted
 from segjury.images.grid import USUAL_TOLERANCE, Grid, Tolerance
 from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.orientation import oriented
@@ -49,6 +49,12 @@ def read_volume(
 def _read(path: Path, wanted: Wanted, change: Change) -> Volume:
     format_ = FORMATS[suffix_of(path)]
     _refuse_absent(path)
+    if wanted.channel not in (None, 1) and format_ is not nifti:
+        raise InputError(
+            f"is read as one channel, expected channel {wanted.channel}",
+            "Store channels along the fourth axis of a NIfTI file",
+            kind="other-shape",
+        )
     volume: Volume = format_.read(path, wanted, change)
     return oriented(volume, wanted.grid, wanted.tolerance) if wanted.grid else volume
 
@@ -82,7 +88,7 @@ def check_header(path: Path, *, expected_shape: Shape | None = None) -> None:
     check = npz.check if path.suffix == ".npz" else FORMATS[suffix_of(path)].check
     with _errors_about(path):
         _refuse_absent(path)
-        check(path, Wanted(shape=expected_shape))
+        check(path, Wanted(shape=expected_shape, labels=ANY_LABELS))
 
 
 def read_mask(
@@ -91,8 +97,12 @@ def read_mask(
     labels: Collection[int],
     grid: Grid | None = None,
     tolerance: Tolerance = USUAL_TOLERANCE,
+    overlap: bool = True,
 ) -> LabelMap:
-    """Read a mask or label map.
+    """Read a mask or label map, or a file with a channel for each label.
+
+    Channel 1 is the mask of label 1, and so on; the channels may overlap, and the map then has
+    `members`.
 
     Parameters
     ----------
@@ -105,6 +115,8 @@ def read_mask(
         That of the reference, as in `read_volume`.
     tolerance : Tolerance, optional
         How far grids may differ, as in `read_volume`.
+    overlap : bool
+        Whether a voxel may have several labels. Where it may not, the map never has `members`.
 
     Returns
     -------
@@ -113,13 +125,19 @@ def read_mask(
     """
     check_labels = Labels(labels)
     with _errors_about(path):
-        volume = _read(path, Wanted(grid, tolerance), check_labels)
+        wanted = Wanted(grid, tolerance, labels=frozenset(labels))
+        volume = _read(path, wanted, check_labels)
         check_labels.check()
-    return LabelMap(SparseLabels.of(volume.array, volume.spans), volume.grid)
+        mask = LabelMap(SparseLabels.of(volume.array, volume.spans), volume.grid, volume.members)
+        return mask if overlap else mask.single()
 
 
 def read_probability(
-    path: Path, *, grid: Grid | None = None, tolerance: Tolerance = USUAL_TOLERANCE
+    path: Path,
+    *,
+    channel: int | None = None,
+    grid: Grid | None = None,
+    tolerance: Tolerance = USUAL_TOLERANCE,
 ) -> Volume:
     """Read a probability map; refuse NaN and what leaves [0, 1].
 
@@ -127,6 +145,8 @@ def read_probability(
     ----------
     path : Path
         A file that ends in one of `SUFFIXES`.
+    channel : int, optional
+        Which channel of a file with several, from 1: the map of label 1, and so on.
     grid : Grid, optional
         That of the reference, as in `read_volume`.
     tolerance : Tolerance, optional
@@ -139,7 +159,7 @@ def read_probability(
     """
     check_range = Probabilities()
     with _errors_about(path):
-        volume = _read(path, Wanted(grid, tolerance), check_range)
+        volume = _read(path, Wanted(grid, tolerance, channel=channel), check_range)
         check_range.check()
     return volume
 

@@ -21,6 +21,7 @@ KINDS: dict[str, str] = {
     "odd-spacing": "a spacing below 0.01 mm or above 50 mm, or 20 times another axis's",
     "not-whole-numbers": "a mask with values between the labels",
     "unknown-label": "a mask with a label that the protocol does not know",
+    "overlapping-labels": "a mask with several labels in one voxel, in channels or segments",
     "same-file": "a prediction's file is the reference's or another method's, by a hard link",
     "bad-name": "a name of a case or method that is too long, or that cannot be shown",
     "formula-name": "a name of a case or method that a spreadsheet would compute",

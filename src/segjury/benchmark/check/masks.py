@@ -31,7 +31,9 @@ def read_mask(
     try:
         path = images.find(folder, stem)
         name = path.name
-        mask = images.read_mask(path, labels=labels, grid=grid, tolerance=protocol.grid)
+        mask = images.read_mask(
+            path, labels=labels, grid=grid, tolerance=protocol.grid, overlap=False
+        )
         problems += geometry(protocol, grid, mask.grid, name)
     except InputError as error:
         problems.append(failed(error, name))

@@ -134,7 +134,9 @@ def _add_mask(case: CaseFiles, to: dict[str, LabelMap], stem: str, labels: list[
         path = images.find(case.folder, stem)
         name = path.name
         grid = case.grid if case.raters else None
-        to[name] = images.read_mask(path, labels=labels, grid=grid, tolerance=case.protocol.grid)
+        to[name] = images.read_mask(
+            path, labels=labels, grid=grid, tolerance=case.protocol.grid, overlap=False
+        )
     except InputError as error:
         rule, reason = _rule_of(error), str(error)
         what, apart, expected = error.what.partition(", the reference has ")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from segjury.errors import InputError
 
 WHOLE_NUMBER_TOLERANCE = 1e-3
+FULL = 255  # of a byte: white, as which drawing programs store a mask
 SHOWN = 5  # unknown labels in a message
 ROUNDING = 1e-6  # what float32 may put a probability outside [0, 1] by
 RESAMPLING = 1e-3  # and what resampling a map may
@@ -20,13 +21,16 @@ class Labels:
     """Turns voxels into labels of one byte as they are read, and remembers what was none.
 
     Floats close to whole numbers are rounded. A mask of float64 so takes no more memory than one
-    of bytes.
+    of bytes. `full` lets 255 stand for 1, the only label, where 1 itself does not occur.
     """
 
-    def __init__(self, labels: Collection[int]) -> None:
+    def __init__(self, labels: Collection[int], *, full: bool = False) -> None:
         self._allowed = np.unique([0, *labels])  # at most 255
         self._known = np.zeros(256, bool)
         self._known[self._allowed] = True
+        self._full = full and self._allowed.tolist() == [0, 1]
+        self._known[FULL] |= self._full
+        self._has_1 = self.was_full = False
         self._fractions, self._example = 0, 0.0
         self._unknown: NDArray[Any] = np.zeros(0)
 
@@ -40,12 +44,21 @@ class Labels:
         if not known.all():
             strange = np.unique([*self._unknown, *np.unique(whole[~known])])
             self._unknown = strange[: SHOWN + 1]
-        return labels
+        return self._of_full(labels) if self._full else labels
+
+    def _of_full(self, labels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The labels with 1 for 255."""
+        full = labels == FULL
+        self.was_full |= bool(full.any())
+        self._has_1 |= bool((labels == 1).any())
+        return np.where(full, np.uint8(1), labels)
 
     def check(self) -> None:
         """Refuse what is not a whole number, or not one of the labels."""
         if self._fractions:
             raise _no_mask(self._fractions, self._example)
+        if self.was_full and self._has_1:
+            self._unknown = np.unique([*self._unknown, FULL])
         if self._unknown.size:
             shown = ", ".join(f"{value:g}" for value in self._unknown[:SHOWN])
             raise InputError(
