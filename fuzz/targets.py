@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from nibabel.nifti1 import Nifti1Header
 from nibabel.nifti2 import Nifti2Header
+from PIL import Image
 
 from segjury import images
 from segjury.benchmark.case_table import case_table
@@ -124,7 +125,9 @@ def reworded(content: bytes, seeds: tuple[bytes, ...], rng: random.Random) -> by
 IMAGE_READERS: tuple[Callable[[Path], object], ...] = (
     images.read_grid,
     lambda path: images.read_mask(path, labels=(1, 2)),
+    lambda path: images.read_mask(path, labels=(1,)),
     lambda path: images.read_probability(path, grid=Grid(SHAPE)),
+    lambda path: images.read_probability(path, channel=2),
     lambda path: images.read_mask(path, labels=(1, 2), grid=TURNED),
 )
 
@@ -146,6 +149,8 @@ NIFTI = (
     _nifti(MASK.astype(np.int16), scl_slope=0.5, scl_inter=1.0),
     _nifti(MASK.astype(np.float64), Nifti2Header),
     _nifti(MASK, sform_code=0, qform_code=1, quatern_b=1.0),
+    _nifti(np.stack([MASK, MASK[::-1]], axis=-1)),
+    _nifti(np.stack([MAP, 1 - MAP], axis=-1)[..., None, :]),
 )
 
 
@@ -182,6 +187,29 @@ NRRD = (
     _nrrd("float", VALUES, space=IN_SPACE),
     _nrrd("uint8", gzip.compress(PIXELS, mtime=0), "gzip", IN_SPACE),
     _nrrd("float", gzip.compress(VALUES, mtime=0), "gz"),
+)
+
+
+def _picture(kind: str, *pages: np.ndarray, **options: object) -> bytes:
+    first, *others = (Image.fromarray(np.ascontiguousarray(page.T)) for page in pages)
+    stream = io.BytesIO()
+    several = {"save_all": True, "append_images": others} if others else {}
+    first.save(stream, kind, **several, **options)
+    return stream.getvalue()
+
+
+SLICES = tuple(MASK[:, :, k] for k in range(SHAPE[2]))
+GREY = tuple((255 * MAP[:, :, k]).astype(np.uint8) for k in range(SHAPE[2]))
+PNG = (
+    _picture("PNG", SLICES[0]),
+    _picture("PNG", SLICES[0] == 1),
+    _picture("PNG", GREY[0].astype(np.uint16)),
+)
+TIFF = (
+    _picture("TIFF", *SLICES),
+    _picture("TIFF", *GREY, compression="tiff_lzw"),
+    _picture("TIFF", *SLICES, compression="tiff_adobe_deflate"),
+    _picture("TIFF", *(MAP[:, :, k] for k in range(SHAPE[2]))),
 )
 
 
@@ -283,6 +311,9 @@ IMAGES = {
     ".nii": NIFTI,
     ".mha": MHA,
     ".nrrd": NRRD,
+    ".png": PNG,
+    ".tif": TIFF,
+    ".tiff": TIFF[:2],
 }
 TARGETS = {
     # a format without seeds is an error here

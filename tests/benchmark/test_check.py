@@ -99,6 +99,17 @@ def stack_twice(path):
     nib.save(nib.Nifti1Image(np.stack([mask, mask], axis=-1), image.affine), path)
 
 
+def in_pixels(b):
+    """The files of P1 with voxels of 1 mm, and its mask by A as the pages of a picture."""
+    for path in sorted((b / "reference" / "P1").iterdir()):
+        change(path.parent, path.name.removesuffix(".nii.gz"), spacing_mm=(1.0, 1.0, 1.0))
+    for path in sorted((b / "predictions").glob("*/P1/*.nii.gz")):
+        change(path.parent, path.name.removesuffix(".nii.gz"), spacing_mm=(1.0, 1.0, 1.0))
+    mask = sitk.ReadImage(p(b) / "segmentation.nii.gz") * 255
+    sitk.WriteImage(mask, p(b) / "segmentation.tif")
+    (p(b) / "segmentation.nii.gz").unlink()
+
+
 def append(path, text):
     path.write_text(path.read_text() + text)
 
@@ -239,6 +250,7 @@ ERRORS = {
 }
 
 WARNINGS = {
+    "mask of white": ("stored-as-255", PDACVI, in_pixels),
     "rater in another order": (
         "reoriented",
         PDACVI,

@@ -17,7 +17,7 @@ from segjury.cli import app
 from segjury.consensus import fuse, number_patterns, pack
 from segjury.consensus.mask_files import read_raters
 from segjury.errors import InputError
-from segjury.images import SUFFIXES, read_volume, write_volume
+from segjury.images import WRITTEN, read_volume, write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from tests.commands import segjury
@@ -247,7 +247,7 @@ def test_empty_and_unanimous_masks(tmp_path):
     assert fused(tmp_path, everything, "simple").all()
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", WRITTEN)
 def test_floats_and_all_formats(tmp_path, suffix):
     masks = masks_of(10, values=(0, 3))
     paths = written(tmp_path, masks.astype(np.float32), suffix=suffix)
@@ -335,7 +335,7 @@ def test_wrong_options_write_nothing(tmp_path):
     paths = written(tmp_path, masks_of(13, raters=2))
     before = sorted(tmp_path.iterdir()), paths[0].read_bytes()
     for arguments, said in (
-        ((*paths, "--out", tmp_path / "out.png"), "out.png is of no known format"),
+        ((*paths, "--out", tmp_path / "out.png"), "out.png cannot be written"),
         ((*paths, "--out", paths[0]), "reader_1.nii.gz is one of the masks"),
         ((*paths, "--method", "simple", "--soft", "--out", tmp_path / "x.nii"), "has no --soft"),
         ((*paths, "--method", "simple", "--alpha", "inf", "--out", "x.nii"), "--alpha is inf"),

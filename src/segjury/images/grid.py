@@ -28,7 +28,7 @@ FINE_MM = 0.01  # voxels below it, as a microscope's, are told with more decimal
 class Doubt(NamedTuple):
     """What is to be told of how a file was read: a kind of `segjury check`, words, what to do."""
 
-    kind: Literal["pixdim-differs", "sheared-axes", "reoriented"]
+    kind: Literal["pixdim-differs", "sheared-axes", "reoriented", "stored-as-255"]
     message: str
     fix: str = "Make its header agree with itself"
 

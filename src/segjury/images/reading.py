@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,19 @@ import numpy as np
 from segjury.arrays import Shape
 from segjury.errors import InputError, MissingInputError, unreadable
 from segjury.images.finding import is_file
-from segjury.images.formats import FORMATS, SUFFIXES, nifti, npz
+from segjury.images.formats import FORMATS, SUFFIXES, WRITTEN, nifti, npz, raster
 from segjury.images.formats.streams import Change, as_stored
 from segjury.images.formats.values import Labels, Probabilities
 from segjury.images.formats.wanted import ANY_LABELS, Wanted
-from segjury.images.grid import USUAL_TOLERANCE, Grid, Tolerance
+from segjury.images.grid import USUAL_TOLERANCE, Doubt, Grid, Tolerance
 from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.orientation import oriented
 from segjury.images.volume import Volume
 from segjury.runtime.writing import whole_file
+
+FULL_IS_1 = Doubt(
+    "stored-as-255", "holds 0 and 255 alone; 255 was read as label 1", "Store the mask as 0 and 1"
+)
 
 
 def read_volume(
@@ -123,12 +128,13 @@ def read_mask(
     LabelMap
         The labelled voxels and their grid; `dense()` gives an array.
     """
-    check_labels = Labels(labels)
+    check_labels = Labels(labels, full=_is_picture(path))
     with _errors_about(path):
         wanted = Wanted(grid, tolerance, labels=frozenset(labels))
         volume = _read(path, wanted, check_labels)
         check_labels.check()
-        mask = LabelMap(SparseLabels.of(volume.array, volume.spans), volume.grid, volume.members)
+        grid = _told(volume.grid, FULL_IS_1) if check_labels.was_full else volume.grid
+        mask = LabelMap(SparseLabels.of(volume.array, volume.spans), grid, volume.members)
         return mask if overlap else mask.single()
 
 
@@ -157,7 +163,7 @@ def read_probability(
     Volume
         Values in float32, or float64 where they are stored so, and their grid.
     """
-    check_range = Probabilities()
+    check_range = Probabilities(grey=_is_picture(path))
     with _errors_about(path):
         volume = _read(path, Wanted(grid, tolerance, channel=channel), check_range)
         check_range.check()
@@ -170,13 +176,22 @@ def write_volume(path: Path, volume: Volume) -> None:
     Parameters
     ----------
     path : Path
-        A file that ends in one of `SUFFIXES`.
+        A file that ends in one of `WRITTEN`.
     volume : Volume
         An array with axes x, y, z, and its grid.
     """
-    format_ = FORMATS[suffix_of(path)]
+    format_ = FORMATS[written_suffix(path)]
     with whole_file(path) as partial:
         format_.write(partial, volume)
+
+
+def _is_picture(path: Path) -> bool:
+    return path.name.endswith(raster.SUFFIXES)
+
+
+def _told(grid: Grid, doubt: Doubt) -> Grid:
+    """The grid with one more doubt of the file that it was read from."""
+    return replace(grid, doubts=(*grid.doubts, doubt))
 
 
 def suffix_of(path: Path) -> str:
@@ -185,6 +200,14 @@ def suffix_of(path: Path) -> str:
         if path.name.endswith(suffix):
             return suffix
     raise InputError(f"{path.name} is of no known format", f"Use one of {', '.join(SUFFIXES)}")
+
+
+def written_suffix(path: Path) -> str:
+    """The suffix of a file to write, of a format that is not only read."""
+    suffix = suffix_of(path)
+    if suffix not in WRITTEN:
+        raise InputError(f"{path.name} cannot be written", f"Use one of {', '.join(WRITTEN)}")
+    return suffix
 
 
 def _refuse_absent(path: Path) -> None:

@@ -18,6 +18,7 @@ KINDS: dict[str, str] = {
     "sheared-axes": "axes that are not at right angles, of the file or of a NIfTI sform",
     "pixdim-differs": "another voxel size in a NIfTI file's pixdim than in its sform",
     "reoriented": "axes stored in another order or direction than the reference's, put in its own",
+    "stored-as-255": "a mask of one label in a picture that is stored as 255, read as 1",
     "odd-spacing": "a spacing below 0.01 mm or above 50 mm, or 20 times another axis's",
     "not-whole-numbers": "a mask with values between the labels",
     "unknown-label": "a mask with a label that the protocol does not know",

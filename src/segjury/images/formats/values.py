@@ -107,14 +107,19 @@ class Probabilities:
     """Turns voxels into floats as they are read, and remembers between what they lie.
 
     What rounding alone put outside [0, 1] is moved to 0 or 1: 255 times the float32 next to 1/255,
-    as a scaled NIfTI file has it, is 1.00000006.
+    as a scaled NIfTI file has it, is 1.00000006. Where whole numbers are `grey` values, as in a
+    picture, the largest one of their type means 1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, grey: bool = False) -> None:
+        self._grey = grey
+        self._whitest = 0
         self._lowest = self._highest = np.float64(0)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values in float32, or float64 where they are stored so."""
+        if self._grey and values.dtype.kind in "iu":
+            values = self._of_grey(values)
         if values.dtype.newbyteorder("=") not in (np.float32, np.float64):
             values = values.astype(np.float32)
         if not values.size:
@@ -128,8 +133,22 @@ class Probabilities:
         self._highest = np.maximum(self._highest, highest)
         return values
 
+    def _of_grey(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        if values.dtype.kind != "u" or values.dtype.itemsize > 2:
+            raise InputError(
+                f"has probabilities stored as {values.dtype}", "Store 8 or 16 bits, or float32"
+            )
+        self._whitest = max(self._whitest, int(values.max(initial=0)))
+        return values.astype(np.float32) / np.float32(np.iinfo(values.dtype).max)
+
     def check(self) -> None:
-        """Refuse NaN and what leaves [0, 1] by more than rounding."""
+        """Refuse NaN and what leaves [0, 1] by more than rounding, and a mask in grey values."""
+        if self._whitest == 1:
+            raise InputError(
+                "has only the grey values 0 and 1, which are next to black",
+                "Store a probability of 1 as the largest grey value",
+                kind="out-of-range",
+            )
         if np.isnan(self._lowest) or np.isnan(self._highest):
             what = "has NaN where a probability is expected"
             raise InputError(what, "Replace NaN by 0", kind="nan-probability")
