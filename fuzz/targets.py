@@ -34,6 +34,7 @@ from segjury.scoring.efficiency import read_efficiency
 SHAPE = (5, 4, 3)
 # on which a file of shape SHAPE may have to be put by the order of its axes
 TURNED = Grid((3, 5, 4), (4.0, 2.0, 3.0), direction=((0, 1, 0), (0, 0, 1), (1, 0, 0)))
+LARGER = Grid((9, 8, 7), (2.0, 3.0, 4.0), (-2.0, 0.0, -4.0))  # of which it may be a part
 MASK = (np.arange(60).reshape(SHAPE) % 3 == 0).astype(np.uint8)
 MAP = np.linspace(0, 1, 60, dtype=np.float32).reshape(SHAPE)
 WORD = re.compile(rb"[\w.+-]+")
@@ -128,6 +129,7 @@ IMAGE_READERS: tuple[Callable[[Path], object], ...] = (
     lambda path: images.read_mask(path, labels=(1,)),
     lambda path: images.read_probability(path, grid=Grid(SHAPE)),
     lambda path: images.read_probability(path, channel=2),
+    lambda path: images.read_mask(path, labels=(1, 2), names={"a": 1, "b": 2}, grid=LARGER),
     lambda path: images.read_mask(path, labels=(1, 2), grid=TURNED),
 )
 
@@ -187,6 +189,37 @@ NRRD = (
     _nrrd("float", VALUES, space=IN_SPACE),
     _nrrd("uint8", gzip.compress(PIXELS, mtime=0), "gzip", IN_SPACE),
     _nrrd("float", gzip.compress(VALUES, mtime=0), "gz"),
+)
+
+
+SEGMENTS = (
+    "Segment0_Name:=a\nSegment0_LabelValue:=1\nSegment0_Layer:=0\nSegment0_Extent:=0 4 0 3 0 2\n"
+    "Segment1_Name:=b\nSegment1_LabelValue:={}\nSegment1_Layer:={}\n"
+    "Segmentation_ReferenceImageExtentOffset:=0 0 0"
+)
+
+
+def _layers(*masks: np.ndarray, value: int, first: bool = True) -> bytes:
+    """A segmentation of 3D Slicer: one layer, or several along the first or the last axis."""
+    several = len(masks) > 1
+    array = np.stack(masks, axis=0 if first else -1) if several else masks[0]
+    kinds, axes = ["domain"] * 3, ["(2,0,0)", "(0,3,0)", "(0,0,4)"]
+    if several:
+        kinds.insert(0 if first else 3, "list")
+        axes.insert(0 if first else 3, "none")
+    head = (
+        f"NRRD0004\ntype: uchar\ndimension: {array.ndim}\nspace: LPS\n"
+        f"sizes: {' '.join(map(str, array.shape))}\nkinds: {' '.join(kinds)}\n"
+        f"space directions: {' '.join(axes)}\nspace origin: (0,0,0)\nencoding: raw\n"
+        f"{SEGMENTS.format(value, len(masks) - 1)}\n\n"
+    )
+    return head.encode() + array.tobytes(order="F")
+
+
+SEG_NRRD = (
+    _layers(MASK + (MAP > 0.8), value=2),
+    _layers(MASK, MASK[::-1], value=1),
+    _layers(MASK, MASK[::-1], value=1, first=False),
 )
 
 
@@ -311,6 +344,7 @@ IMAGES = {
     ".nii": NIFTI,
     ".mha": MHA,
     ".nrrd": NRRD,
+    ".seg.nrrd": SEG_NRRD,
     ".png": PNG,
     ".tif": TIFF,
     ".tiff": TIFF[:2],

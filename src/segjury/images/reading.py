@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,6 +102,7 @@ def read_mask(
     labels: Collection[int],
     grid: Grid | None = None,
     tolerance: Tolerance = USUAL_TOLERANCE,
+    names: Mapping[str, int] | None = None,
     overlap: bool = True,
 ) -> LabelMap:
     """Read a mask or label map, or a file with a channel for each label.
@@ -120,6 +121,9 @@ def read_mask(
         That of the reference, as in `read_volume`.
     tolerance : Tolerance, optional
         How far grids may differ, as in `read_volume`.
+    names : mapping of str to int, optional
+        The labels of segments by their names, for files whose segments have some; without it, the
+        numbers of the segments count.
     overlap : bool
         Whether a voxel may have several labels. Where it may not, the map never has `members`.
 
@@ -130,7 +134,7 @@ def read_mask(
     """
     check_labels = Labels(labels, full=_is_picture(path))
     with _errors_about(path):
-        wanted = Wanted(grid, tolerance, labels=frozenset(labels))
+        wanted = Wanted(grid, tolerance, labels=frozenset(labels), names=names)
         volume = _read(path, wanted, check_labels)
         check_labels.check()
         grid = _told(volume.grid, FULL_IS_1) if check_labels.was_full else volume.grid

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from segjury.images.formats import mha, nifti, nrrd, raster
+from segjury.images.formats import mha, nifti, nrrd, raster, seg_nrrd
 
+# the longer of two endings first
 FORMATS: dict[str, ModuleType] = {
-    suffix: format_ for format_ in (nifti, mha, nrrd, raster) for suffix in format_.SUFFIXES
+    suffix: format_
+    for format_ in (nifti, mha, seg_nrrd, nrrd, raster)
+    for suffix in format_.SUFFIXES
 }
 SUFFIXES = tuple(FORMATS)
 WRITTEN = tuple(suffix for suffix, format_ in FORMATS.items() if hasattr(format_, "write"))

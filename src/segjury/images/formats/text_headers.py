@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -119,7 +119,7 @@ def readers(
         """The volume in a file, its voxels changed as they are read."""
         with path.open("rb") as file:
             header = read_header(file)
-            _check_size(file, header, wanted)
+            check_claims(file, header, wanted)
             return _read_voxels(file, header, change)
 
     def read_grid(path: Path) -> Grid:
@@ -130,31 +130,46 @@ def readers(
     def check(path: Path, wanted: Wanted) -> None:
         """Refuse a file by its header and its size, without reading its voxels."""
         with path.open("rb") as file:
-            _check_size(file, read_header(file), wanted)
+            check_claims(file, read_header(file), wanted)
 
     return read, read_grid, check
 
 
-def _check_size(file: BinaryIO, header: Header, wanted: Wanted) -> None:
+def check_claims(file: BinaryIO, header: Header, wanted: Wanted, *, channels: int = 1) -> None:
     """Compare what a header claims with what follows it in the file."""
     shape, itemsize = header.grid.shape, header.dtype.itemsize
     n_bytes = os.fstat(file.fileno()).st_size - file.tell()
     packed = header.packing != "raw"
-    check_size(shape, itemsize, n_bytes, wanted, grid=lambda: header.grid, packed=packed)
+    check_size(
+        shape,
+        itemsize,
+        n_bytes,
+        wanted,
+        grid=lambda: header.grid,
+        packed=packed,
+        channels=channels,
+    )
 
 
 def _read_voxels(file: BinaryIO, header: Header, change: Change) -> Volume:
     """The voxels that begin where `file` stands, changed as they are read."""
     grid, dtype = header.grid, header.dtype
+    with unpacked(file, header.packing) as stream:
+        values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
+    return Volume(values.reshape(grid.shape, order="F"), grid, spans)
+
+
+@contextlib.contextmanager
+def unpacked(file: BinaryIO, packing: Packing) -> Iterator[Any]:
+    """The voxels that begin where `file` stands, as a stream."""
     with refuse_broken_data(), contextlib.ExitStack() as opened:
         stream: Any = file
-        if header.packing == "zlib":
+        if packing == "zlib":
             stream = Inflated(file)
-        elif header.packing == "gzip":
+        elif packing == "gzip":
             stream = opened.enter_context(igzip.IGzipFile(fileobj=file, mode="rb"))
-        values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
+        yield stream
         stream.read(1)  # lets the checksum behind the data be compared
-    return Volume(values.reshape(grid.shape, order="F"), grid, spans)
 
 
 def write(path: Path, volume: Volume) -> None:
