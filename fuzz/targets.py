@@ -21,6 +21,9 @@ import numpy as np
 from nibabel.nifti1 import Nifti1Header
 from nibabel.nifti2 import Nifti2Header
 from PIL import Image
+from pydicom import dcmwrite
+from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.uid import ExplicitVRLittleEndian
 
 from segjury import images
 from segjury.benchmark.case_table import case_table
@@ -246,6 +249,72 @@ TIFF = (
 )
 
 
+def _item(**elements: object) -> Dataset:
+    item = Dataset()
+    for name, value in elements.items():
+        setattr(item, name, value)
+    return item
+
+
+def _dicom(kind: str, dataset: Dataset) -> bytes:
+    meta = FileMetaDataset()
+    meta.TransferSyntaxUID, meta.MediaStorageSOPClassUID = ExplicitVRLittleEndian, kind
+    meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = "1.2.3"
+    dataset.file_meta, dataset.SOPClassUID = meta, kind
+    stream = io.BytesIO()
+    dcmwrite(stream, dataset, enforce_file_format=True)
+    return stream.getvalue()
+
+
+def _seg(*masks: np.ndarray, bits: int) -> bytes:
+    """A segmentation with a frame for each slice of each mask, or of a label map."""
+    frames = [(n, k) for n in range(1, len(masks) + 1) for k in range(SHAPE[2])]
+    pixels = np.concatenate([masks[n - 1][:, :, k].T.ravel() for n, k in frames])
+    return _dicom(
+        "1.2.840.10008.5.1.4.1.1.66.4",
+        _item(
+            SegmentationType="BINARY" if bits == 1 else "LABELMAP",
+            Columns=SHAPE[0],
+            Rows=SHAPE[1],
+            NumberOfFrames=len(frames),
+            BitsAllocated=bits,
+            SegmentSequence=[_item(SegmentNumber=n, SegmentLabel=f"s{n}") for n in (1, 2)],
+            SharedFunctionalGroupsSequence=[
+                _item(
+                    PlaneOrientationSequence=[_item(ImageOrientationPatient=[1, 0, 0, 0, 1, 0])],
+                    PixelMeasuresSequence=[_item(PixelSpacing=[3, 2], SliceThickness=4)],
+                )
+            ],
+            PerFrameFunctionalGroupsSequence=[
+                _item(
+                    SegmentIdentificationSequence=[_item(ReferencedSegmentNumber=n)],
+                    PlanePositionSequence=[_item(ImagePositionPatient=[0, 0, 4 * k])],
+                )
+                for n, k in frames
+            ],
+            PixelData=(np.packbits(pixels, bitorder="little") if bits == 1 else pixels).tobytes(),
+        ),
+    )
+
+
+def _structures(*contours: list[float]) -> bytes:
+    drawn = [_item(ContourGeometricType="CLOSED_PLANAR", ContourData=points) for points in contours]
+    return _dicom(
+        "1.2.840.10008.5.1.4.1.1.481.3",
+        _item(
+            StructureSetROISequence=[_item(ROINumber=1, ROIName="a")],
+            ROIContourSequence=[_item(ReferencedROINumber=1, ContourSequence=drawn)],
+        ),
+    )
+
+
+DICOM = (
+    _seg(MASK, MASK[::-1], bits=1),
+    _seg(MASK, bits=8),
+    _structures([1, 1, 0, 7, 1, 0, 7, 8, 0], [1, 1, 4, 7, 1, 4, 7, 8, 4, 1, 8, 4]),
+)
+
+
 # ---- archives ------------------------------------------------------------------------------
 
 
@@ -348,6 +417,7 @@ IMAGES = {
     ".png": PNG,
     ".tif": TIFF,
     ".tiff": TIFF[:2],
+    ".dcm": DICOM,
 }
 TARGETS = {
     # a format without seeds is an error here

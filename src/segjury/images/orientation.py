@@ -120,12 +120,8 @@ def placed(volume: Volume, reference: Grid, tolerance: Tolerance = USUAL_TOLERAN
     """
     if volume.grid == reference:
         return volume
-    axes = axes_in(volume.grid, reference)
-    if axes is None:
-        fix, kind = "Resample it to the reference grid", "other-direction"
-        raise InputError("has axes in other directions than the reference's", fix, kind=kind)
+    axes, start = place(volume.grid, reference, tolerance)
     part = volume if axes == STRAIGHT else _reordered(volume, axes)
-    start = _start(part.grid, reference, tolerance)
     doubts = volume.grid.doubts
     if axes != STRAIGHT:
         doubts = (*doubts, Doubt("reoriented", _message(axes), ""))
@@ -136,6 +132,17 @@ def placed(volume: Volume, reference: Grid, tolerance: Tolerance = USUAL_TOLERAN
     box = tuple(slice(a, a + size) for a, size in zip(start, part.grid.shape, strict=True))
     whole[box] = part.array
     return Volume(whole, own, members=volume.members)
+
+
+def place(
+    grid: Grid, reference: Grid, tolerance: Tolerance = USUAL_TOLERANCE
+) -> tuple[Axes, tuple[int, ...]]:
+    """The order of axes, and the first voxel, by which a part of an image is on a grid."""
+    axes = axes_in(grid, reference)
+    if axes is None:
+        fix, kind = "Resample it to the reference grid", "other-direction"
+        raise InputError("has axes in other directions than the reference's", fix, kind=kind)
+    return axes, _start(reordered_grid(grid, axes), reference, tolerance)
 
 
 def _start(grid: Grid, reference: Grid, tolerance: Tolerance) -> tuple[int, ...]:

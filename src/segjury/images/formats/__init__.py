@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from segjury.images.formats import mha, nifti, nrrd, raster, seg_nrrd
+from segjury.images.formats import dicom, mha, nifti, nrrd, raster, seg_nrrd
 
 # the longer of two endings first
 FORMATS: dict[str, ModuleType] = {
     suffix: format_
-    for format_ in (nifti, mha, seg_nrrd, nrrd, raster)
+    for format_ in (nifti, mha, seg_nrrd, nrrd, raster, dicom)
     for suffix in format_.SUFFIXES
 }
 SUFFIXES = tuple(FORMATS)

@@ -5,7 +5,7 @@ A value stands for a set of labels; sets are numbered as they occur, and 0 is th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Ints, Span, flat, nonzero_spans
 from segjury.errors import InputError
+from segjury.images.formats.streams import Change
 from segjury.images.formats.wanted import MOST_LABELS
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
@@ -85,6 +86,33 @@ class Sets:
     def members(self) -> tuple[frozenset[int], ...]:
         """The sets, by number."""
         return tuple(self._numbers)
+
+
+def numbered(known: Sequence[int], where: str) -> Change:
+    """What turns some values into their numbers, from 1 in the order given, and 0 into 0.
+
+    Refuses all others, saying where they are.
+    """
+    order = np.argsort(known) if known else np.zeros(1, np.int64)
+    ascending = np.array([known[k] for k in order] if known else [0])
+    numbers = (order + 1).astype(np.uint8)
+
+    def change(values: NDArray[Any]) -> NDArray[np.uint8]:
+        places = np.searchsorted(ascending, values).clip(max=ascending.size - 1)
+        marked = values != 0
+        strange = values[marked & (ascending[places] != values)]
+        if strange.size:
+            what = f"has the value {strange[0]} in {where}, which is no segment"
+            raise InputError(what, "Export it again")
+        return np.where(marked, numbers[places], np.uint8(0))
+
+    return change
+
+
+def members_of(labels: Iterable[int | None]) -> tuple[frozenset[int], ...]:
+    """The sets of 0, and of one label for each number; None for one that does not occur."""
+    held = (frozenset() if label is None else frozenset((label,)) for label in labels)
+    return (frozenset(), *held)
 
 
 def too_many_sets() -> InputError:

@@ -17,14 +17,20 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from segjury.errors import InputError
 from segjury.images.formats import nrrd
-from segjury.images.formats.channels import MOST_SETS, Overlaps, Sets, unknown_label
+from segjury.images.formats.channels import (
+    MOST_SETS,
+    Overlaps,
+    Sets,
+    members_of,
+    numbered,
+    unknown_label,
+)
 from segjury.images.formats.streams import PIECE_BYTES, Change, as_stored, read_values
 from segjury.images.formats.text_headers import (
     Header,
@@ -36,7 +42,7 @@ from segjury.images.formats.text_headers import (
 )
 from segjury.images.formats.wanted import Wanted
 from segjury.images.grid import Grid
-from segjury.images.orientation import placed
+from segjury.images.orientation import place, placed
 from segjury.images.volume import Volume
 
 SUFFIXES = (".seg.nrrd",)
@@ -81,6 +87,8 @@ def read(path: Path, wanted: Wanted, change: Change = as_stored) -> Volume:
         if math.prod(layers.header.grid.shape) == 1:  # which stands for no image at all
             grid = wanted.grid or layers.header.grid
             return Volume(np.zeros(grid.shape, np.uint8, order="F"), grid, (), (frozenset(),))
+        if wanted.grid:
+            place(layers.header.grid, wanted.grid, wanted.tolerance)  # before memory is taken
         several = _read_side_by_side if layers.side_by_side else _read_in_turn
         volume = (several if layers.count > 1 else _read_single)(file, layers, wanted.labels)
     return placed(volume, wanted.grid, wanted.tolerance) if wanted.grid else volume
@@ -188,7 +196,7 @@ def _read_single(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> Vo
     grid = layers.header.grid
     with unpacked(file, layers.header.packing) as stream:
         values, spans = read_values(
-            stream, math.prod(grid.shape), layers.header.dtype, _numbers(layers.segments, 0)
+            stream, math.prod(grid.shape), layers.header.dtype, _numbered(layers.segments, 0)
         )
     counts = np.zeros(256, np.int64)
     for start, stop in spans:
@@ -197,9 +205,11 @@ def _read_single(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> Vo
         _known(segment, labels) if count else None
         for segment, count in zip(layers.segments, counts[1:].tolist(), strict=False)
     ]
-    members = (frozenset() if label is None else frozenset((label,)) for label in held)
-    array = values.reshape(grid.shape, order="F")
-    return Volume(array, grid, spans, (frozenset(), *members))
+    return Volume(values.reshape(grid.shape, order="F"), grid, spans, members_of(held))
+
+
+def _numbered(segments: Sequence[Segment], layer: int) -> Change:
+    return numbered([segment.value for segment in segments], f"layer {layer}")
 
 
 def _read_in_turn(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> Volume:
@@ -210,31 +220,13 @@ def _read_in_turn(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> V
     with unpacked(file, layers.header.packing) as stream:
         for layer in range(layers.count):
             inside = [segment for segment in layers.segments if segment.layer == layer]
-            numbered = _numbers(inside, layer)
-            values, spans = read_values(stream, size, layers.header.dtype, numbered)
+            change = _numbered(inside, layer)
+            values, spans = read_values(stream, size, layers.header.dtype, change)
             for number, segment in enumerate(inside, 1):
                 parts = [span for span in spans if (values[slice(*span)] == number).any()]
                 if parts:
                     overlaps.add(_known(segment, labels), values == number, parts)
     return overlaps.volume(grid)
-
-
-def _numbers(segments: Sequence[Segment], layer: int) -> Change:
-    """What turns the values of a layer into the numbers of its segments, from 1."""
-    order = np.argsort([segment.value for segment in segments])
-    known = np.array([segments[k].value for k in order] or [0])
-
-    def numbered(values: NDArray[Any]) -> NDArray[np.uint8]:
-        places = np.searchsorted(known, values).clip(max=known.size - 1)
-        marked = values != 0
-        strange = values[marked & (known[places] != values)]
-        if strange.size:
-            what = f"has the value {strange[0]} in layer {layer}, which is no segment"
-            raise InputError(what, "Export it again")
-        numbers = (order + 1 if segments else np.zeros(1)).astype(np.uint8)
-        return np.where(marked, numbers[places], np.uint8(0))
-
-    return numbered
 
 
 def _read_side_by_side(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> Volume:
