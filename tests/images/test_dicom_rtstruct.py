@@ -152,6 +152,9 @@ def test_numbers_or_names_are_labels(tmp_path):
         InputError, match=r"m\.dcm has marks in structure 3 \('lumen'\), expected 1"
     ):
         read(tmp_path / "m.dcm", labels=[1])
+    drawn(tmp_path / "two.dcm", GRID, {"lumen": square, "wall": square})
+    with pytest.raises(InputError, match="two segments for label 1"):
+        read(tmp_path / "two.dcm", names={"lumen": 1, "wall": 1})
     with pytest.raises(InputError, match="marks in structure 3"):
         read(tmp_path / "m.dcm", names={"aorta": 2})
 
@@ -198,7 +201,12 @@ def test_a_structure_set_needs_the_grid_of_a_reference(tmp_path):
 
 
 def test_endless_contours_are_not_filled(tmp_path, monkeypatch):
-    monkeypatch.setattr(rtstruct, "MOST_CROSSINGS", 10)
+    monkeypatch.setattr(rtstruct, "MOST_CONTOURS", 1)
+    drawn(tmp_path / "m.dcm", GRID, {"lumen": [SQUARE], "wall": [SQUARE]})
+    with pytest.raises(InputError, match="more than 1 contours"):
+        read(tmp_path / "m.dcm")
+    monkeypatch.undo()
+    monkeypatch.setattr(rtstruct, "MOST_STEPS", 40)
     drawn(tmp_path / "m.dcm", GRID, {"lumen": [SQUARE], "wall": [SQUARE]})
     with pytest.raises(InputError, match="more contours than can be filled"):
         read(tmp_path / "m.dcm")

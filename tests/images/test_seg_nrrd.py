@@ -99,6 +99,16 @@ def test_segments_in_layers_may_overlap(tmp_path, layers):
         read(tmp_path / "m.seg.nrrd", overlap=False)
 
 
+def test_many_layers_that_overlap_anyhow(tmp_path):
+    rng = np.random.default_rng(0)
+    masks = rng.random((13, *SHAPE)) < 0.05
+    masks[:, 0] = False
+    notes = segments(*((f"s{k}", 7, k) for k in range(13)))
+    write(tmp_path / "m.seg.nrrd", 7 * masks.astype(np.int16), notes, layers="first")
+    found = read(tmp_path / "m.seg.nrrd", labels=range(1, 14))
+    assert_placed(found, dict(enumerate(masks, 1)))
+
+
 def test_different_values_are_labels_whatever_their_layers(tmp_path):
     array = np.stack([np.where(A, 3, 0), np.where(B, 1, 0)]).astype(np.uint8)
     notes = segments(("lumen", 3, 0), ("wall", 1, 1))
@@ -110,6 +120,8 @@ def test_names_are_labels_where_they_are_given(tmp_path):
     write(tmp_path / "m.seg.nrrd", OVERLAID.astype(np.uint8), TWO_LAYERS, layers="first")
     names = {"wall": 1, "lumen": 4, "clot": 5, "other": 2}
     assert_placed(read(tmp_path / "m.seg.nrrd", names=names), {4: A, 1: B, 5: C & ~B})
+    with pytest.raises(InputError, match="two segments for label 1"):
+        read(tmp_path / "m.seg.nrrd", names=dict.fromkeys(names, 1))
     with pytest.raises(InputError, match="marks in the segment 'clot', expected 1, 2"):
         read(tmp_path / "m.seg.nrrd", names={"wall": 1, "lumen": 4})
 

@@ -35,7 +35,9 @@ class Overlaps:
         self._sizes = [0]
 
     def add(self, label: int, mask: NDArray[Any], spans: Iterable[Span] | None = None) -> None:
-        """Add the mask of a label, which comes once; looks at `spans` alone, where known."""
+        """Add the mask of a label; looks at `spans` alone, where they are known."""
+        if any(label in held for held in self._sets):
+            raise label_twice(label)
         marked = flat(mask)
         spans = list(nonzero_spans(marked) if spans is None else spans)
         counts = np.zeros(len(self._sets), np.int64)
@@ -120,6 +122,11 @@ def too_many_sets() -> InputError:
     return InputError(
         f"has more than {MOST_SETS} different sets of labels that overlap", "Store fewer labels"
     )
+
+
+def label_twice(label: int) -> InputError:
+    """What to say where two segments stand for one label."""
+    return InputError(f"has two segments for label {label}", "Join them, or rename one")
 
 
 def refuse_absent_channel(sizes: tuple[int, ...], count: int, channel: int) -> None:

@@ -20,13 +20,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from segjury.arrays import Ints
 from segjury.errors import InputError
 from segjury.images.formats import nrrd
 from segjury.images.formats.channels import (
     MOST_SETS,
     Overlaps,
     Sets,
+    label_twice,
     members_of,
     numbered,
     unknown_label,
@@ -49,6 +52,7 @@ SUFFIXES = (".seg.nrrd",)
 NOTE = re.compile(r"Segment(\d{1,4})_(Name|LabelValue|Layer|ID)", re.ASCII)
 MOST_SEGMENTS = MOST_SETS
 BINARY = "binary labelmap"
+KEY_COLUMNS = 5  # of a byte each that a number of 8 bytes takes up beside one of 20 bits
 
 
 @dataclass(frozen=True)
@@ -183,8 +187,12 @@ def _labelled(segments: Sequence[Segment], names: Mapping[str, int] | None) -> t
             return names.get(segment.name)
         return segment.value if apart else order
 
+    found = [label(order, segment) for order, segment in enumerate(segments, 1)]
+    for number in found:
+        if number is not None and found.count(number) > 1:
+            raise label_twice(number)
     return tuple(
-        replace(segment, label=label(order, segment)) for order, segment in enumerate(segments, 1)
+        replace(segment, label=number) for segment, number in zip(segments, found, strict=True)
     )
 
 
@@ -231,38 +239,40 @@ def _read_in_turn(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> V
 
 def _read_side_by_side(file: BinaryIO, layers: _Layers, labels: Collection[int]) -> Volume:
     """The segments of layers whose voxels follow each other place by place."""
-    grid, dtype = layers.header.grid, layers.header.dtype
-    segments = {(segment.layer, segment.value): segment for segment in layers.segments}
+    grid, dtype, n = layers.header.grid, layers.header.dtype, layers.count
+    inside = [[segment for segment in layers.segments if segment.layer == k] for k in range(n)]
+    changes = [_numbered(segments, k) for k, segments in enumerate(inside)]
     values, sets = np.zeros(math.prod(grid.shape), np.uint8), Sets()
-    step = max(1, PIECE_BYTES // (layers.count * dtype.itemsize))
+
+    def number_of(row: Sequence[int]) -> int:
+        """The number of the set of labels that the segments at one place stand for."""
+        here = [inside[layer][number - 1] for layer, number in enumerate(row) if number]
+        return sets.number(_known(segment, labels) for segment in here)
+
+    step = max(1, PIECE_BYTES // (n * dtype.itemsize))
     with unpacked(file, layers.header.packing) as stream:
         for start in range(0, values.size, step):
             count = min(step, values.size - start)
-            piece, _ = read_values(stream, count * layers.count, dtype)
-            rows = piece.reshape(count, layers.count)
-            marked = np.flatnonzero(rows.any(axis=1))
-            if not marked.size:
-                continue
-            different, which = np.unique(rows[marked], axis=0, return_inverse=True)
-            numbers = [sets.number(_labels_of(row.tolist(), segments, labels)) for row in different]
-            values[start + marked] = np.array(numbers, np.uint8)[which.ravel()]
-    array = values.reshape(grid.shape, order="F")
-    return Volume(array, grid, members=sets.members)
+            piece, spans = read_values(stream, count * n, dtype)
+            for first, stop in spans:  # which may begin and end within a place
+                rows = piece.reshape(count, n)[first // n : -(-stop // n)]
+                marked = np.flatnonzero(rows.any(axis=1))
+                numbers = np.stack([changes[k](rows[marked, k]) for k in range(n)], axis=1)
+                examples, which = _different(numbers)
+                table = np.array([number_of(row) for row in examples.tolist()], np.uint8)
+                values[start + first // n + marked] = table[which]
+    return Volume(values.reshape(grid.shape, order="F"), grid, members=sets.members)
 
 
-def _labels_of(
-    row: Sequence[int], segments: Mapping[tuple[int, int], Segment], labels: Collection[int]
-) -> set[int]:
-    """The labels that the values of all layers at one place stand for."""
-    found = set()
-    for layer, value in enumerate(row):
-        if value == 0:
-            continue
-        if (layer, value) not in segments:
-            what = f"has the value {value} in layer {layer}, which is no segment"
-            raise InputError(what, "Export it again")
-        found.add(_known(segments[layer, value], labels))
-    return found
+def _different(rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], Ints]:
+    """The rows that differ, and for each row which of them it is."""
+    keys = np.zeros(len(rows), np.int64)
+    for k, column in enumerate(rows.T, 1):
+        keys = keys * 256 + column
+        if k % KEY_COLUMNS == 0:  # before the key gets too long
+            keys = np.unique(keys, return_inverse=True)[1]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first], which
 
 
 def _known(segment: Segment, labels: Collection[int]) -> int:

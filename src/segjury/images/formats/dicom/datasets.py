@@ -9,7 +9,7 @@ from typing import Any
 
 from segjury.errors import InputError
 
-MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 27  # of which pydicom may make many times as much
 MAGIC = slice(128, 132)
 PLAIN = ("1.2.840.10008.1.2", "1.2.840.10008.1.2.1")  # little endian, neither packed nor deflated
 

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from segjury.arrays import Bools, Floats
+from segjury.arrays import Bools, Floats, Ints
 from segjury.errors import InputError
 from segjury.images.formats.channels import Overlaps, unknown_label
 from segjury.images.formats.dicom.datasets import count, needed, text
@@ -24,7 +23,8 @@ from segjury.images.grid import MOST_OF_A_VOXEL, Grid
 from segjury.images.volume import Volume
 
 CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR", "CLOSED_PLANAR_XOR")
-MOST_CROSSINGS = 1 << 26  # of contours and rows of voxels: what filling them takes
+MOST_CONTOURS = 1 << 17
+MOST_STEPS = 1 << 31  # to fill contours: voxels around them, and rows that they cross
 DECIMALS = 6  # of a voxel, by which a place may be off: that of numbers written as text
 FIX = "Draw closed contours on the slices of the reference"
 
@@ -48,16 +48,20 @@ def read(dataset: Any, wanted: Wanted) -> Volume:
     }
     structures = _structures(dataset, grid)
     axis = _axis_across([contour for each in structures.values() for contour in each])
-    overlaps, left = Overlaps(math.prod(grid.shape)), MOST_CROSSINGS
+    overlaps, left = Overlaps(math.prod(grid.shape)), MOST_STEPS
     for number, contours in sorted(structures.items()):
-        mask, crossings = _filled(contours, grid, axis, left)
-        left -= crossings
-        if not mask.any():
+        planes, left = _filled(contours, grid, axis, left)
+        if not planes:
             continue
         name = names.get(number, "")
         label = number if wanted.names is None else wanted.names.get(name)
         if label is None or label not in labels:
             raise unknown_label(f"structure {number} ({name[:60]!r})", labels)
+        mask = np.zeros(grid.shape, np.uint8, order="F")
+        across = np.moveaxis(mask, axis, 2)  # a view: what is written lands in the mask
+        for (level, first_u, first_v), plane in planes.items():
+            width, height = plane.shape
+            across[first_u : first_u + width, first_v : first_v + height, level] = plane
         overlaps.add(label, mask)
     return overlaps.volume(grid)
 
@@ -67,13 +71,16 @@ def read(dataset: Any, wanted: Wanted) -> Volume:
 
 def _structures(dataset: Any, grid: Grid) -> dict[int, list[Floats]]:
     """By number, the contours of each structure as places in voxels of the grid."""
-    found: dict[int, list[Floats]] = {}
+    found, left = dict[int, list[Floats]](), MOST_CONTOURS
     for item in needed(dataset, "ROIContourSequence"):
         number = count(item, "ReferencedROINumber")
         if number in found:
             raise InputError(f"has structure {number} twice", "Write it again")
         found[number] = []
         for contour in item.get("ContourSequence") or ():
+            left -= 1
+            if left < 0:
+                raise InputError(f"has more than {MOST_CONTOURS} contours", "Store fewer")
             kind = text(contour, "ContourGeometricType")
             if kind not in CLOSED:
                 raise InputError(f"has a contour of type {kind[:24]!r}", FIX)
@@ -110,22 +117,26 @@ def _axis_across(contours: Sequence[Floats]) -> int:
 
 
 def _filled(
-    contours: Sequence[Floats], grid: Grid, axis: int, most_crossings: int
-) -> tuple[NDArray[np.uint8], int]:
-    """The mask of a structure, and how many rows its contours cross."""
-    mask, crossings = np.zeros(grid.shape, np.uint8, order="F"), 0
+    contours: Sequence[Floats], grid: Grid, axis: int, most_steps: int
+) -> tuple[dict[tuple[int, int, int], Bools], int]:
+    """What is inside in each slice, by the slice and the first voxel in it, and the steps left."""
     slices: dict[int, list[Floats]] = {}
     for contour in contours:
         if len(contour) >= 3:
-            slices.setdefault(_slice_of(contour, grid, axis), []).append(
-                np.delete(contour, axis, axis=1)
-            )
-    across = np.moveaxis(mask, axis, 2)  # a view: what is written lands in the mask
+            level = _slice_of(contour, grid, axis)
+            slices.setdefault(level, []).append(np.delete(contour, axis, axis=1))
+    shape = np.delete(grid.shape, axis)
+    planes = {}
     for level, polygons in slices.items():
-        plane, crossed = fill(polygons, across.shape[:2], most_crossings - crossings)
-        across[:, :, level] = plane
-        crossings += crossed
-    return mask, crossings
+        points = np.concatenate(polygons)
+        first = np.floor(points.min(axis=0)).clip(0, shape).astype(int)
+        stop = (np.ceil(points.max(axis=0)) + 1).clip(0, shape).astype(int)
+        most_steps -= int(np.prod(stop - first))
+        plane, crossings = fill([polygon - first for polygon in polygons], stop - first, most_steps)
+        most_steps -= crossings
+        if plane.any():
+            planes[level, int(first[0]), int(first[1])] = plane
+    return planes, most_steps
 
 
 def _slice_of(contour: Floats, grid: Grid, axis: int) -> int:
@@ -140,14 +151,14 @@ def _slice_of(contour: Floats, grid: Grid, axis: int) -> int:
 
 
 def fill(
-    polygons: Sequence[Floats], shape: tuple[int, ...], most_crossings: int
+    polygons: Sequence[Floats], shape: Sequence[int] | Ints, most_crossings: int
 ) -> tuple[Bools, int]:
     """Which points with whole coordinates are inside an odd number of polygons.
 
     Along each row, a point changes sides at every edge that it is not before. Also returns how
     often edges cross rows, and refuses more than are allowed.
     """
-    width, height = shape
+    width, height = (int(size) for size in shape)
     changes, crossings = np.zeros((height, width + 1), np.int64), 0
     for polygon in polygons:
         ends = np.roll(polygon, -1, axis=0)

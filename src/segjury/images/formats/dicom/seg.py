@@ -207,17 +207,16 @@ def _read_bits(
     label_of: Mapping[str, int] | None,
 ) -> Volume:
     """The segments, each in frames of its own."""
-    overlaps = Overlaps(math.prod(stack.grid.shape))
-    size = frames.columns * frames.rows
-    for number in sorted(set(frames.segments)):
+    overlaps, size = Overlaps(math.prod(stack.grid.shape)), frames.columns * frames.rows
+    of_segment: dict[int, dict[int, int]] = {}  # the frame of each slice
+    for k, (number, level) in enumerate(zip(frames.segments, stack.slices, strict=True)):
         if number not in names:
             raise InputError(f"has frames of segment {number}, which it lacks", "Write it again")
+        if of_segment.setdefault(number, {}).setdefault(level, k) != k:
+            raise InputError(f"has a slice of segment {number} twice", "Write it again")
+    for number, frame_of in sorted(of_segment.items()):
         mask, spans = np.zeros(stack.grid.shape, np.uint8, order="F"), []
-        for k, (segment, level) in enumerate(zip(frames.segments, stack.slices, strict=True)):
-            if segment != number:
-                continue
-            if (level * size, (level + 1) * size) in spans:
-                raise InputError(f"has a slice of segment {number} twice", "Write it again")
+        for level, k in sorted(frame_of.items()):
             first = k * size  # bit, as frames follow each other without a gap
             packed = pixels[first // 8 : -(-(first + size) // 8)]
             bits = np.unpackbits(packed, bitorder="little")[first % 8 :][:size]
