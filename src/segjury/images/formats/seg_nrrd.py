@@ -89,7 +89,7 @@ def read(path: Path, wanted: Wanted, change: Change = as_stored) -> Volume:
         layers = _layers(file, wanted.names)
         check_claims(file, layers.header, Wanted(), channels=layers.count)
         if math.prod(layers.header.grid.shape) == 1:  # which stands for no image at all
-            grid = wanted.grid or layers.header.grid
+            grid = replace(wanted.grid or layers.header.grid, doubts=())
             return Volume(np.zeros(grid.shape, np.uint8, order="F"), grid, (), (frozenset(),))
         if wanted.grid:
             place(layers.header.grid, wanted.grid, wanted.tolerance)  # before memory is taken
