@@ -15,7 +15,10 @@ from segjury.metrics import (
     moments,
     overlap,
     partitions,
+    proper,
     ratios,
+    reliability,
+    selective,
     surface,
     topology,
     volume,
@@ -30,14 +33,17 @@ from segjury.metrics.metric import DECLARED, READINGS, Metric, Options, Reading
 from segjury.metrics.moments import *
 from segjury.metrics.overlap import *
 from segjury.metrics.partitions import *
+from segjury.metrics.proper import *
 from segjury.metrics.ratios import *
+from segjury.metrics.reliability import *
+from segjury.metrics.selective import *
 from segjury.metrics.surface import *
 from segjury.metrics.topology import *
 from segjury.metrics.volume import *
 
 FAMILIES = (
-    *(overlap, calibration, volume, invasion, contact, agreement, surface, distances, topology),
-    *(ratios, partitions, moments, efficiency),
+    *(overlap, calibration, volume, invasion, contact, agreement, proper, reliability, selective),
+    *(surface, distances, topology, ratios, partitions, moments, efficiency),
 )
 METRICS: dict[str, Metric] = {
     metric.name: metric

@@ -42,6 +42,8 @@ class Measured:
     calibration: RaterHits | None = None
 
 
+NO_MARK = Measured(math.nan, "no rater marked anything")
+
 Function = TypeVar("Function", bound=Callable[..., "Measured"])
 
 

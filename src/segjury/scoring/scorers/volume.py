@@ -17,6 +17,23 @@ def score_crps(comparison: Comparison, label: int, _use: Options, reading: Readi
     predicted_mm3 = comparison.volume_mm3(label)
     value = volume.crps(volumes_cm3 * 1000, predicted_mm3, reading=reading) / 1000
     note = "the raters' volumes are all equal" if math.isnan(value) else ""
-    parts = [Component("volume_cm3", f"rater {k + 1}", float(v)) for k, v in enumerate(volumes_cm3)]
-    parts.append(Component("volume_cm3", "prediction", predicted_mm3 / 1000))
-    return Measured(value, note, tuple(parts))
+    return Measured(value, note, _volumes(comparison, label))
+
+
+@scorer(volume.CRPS_EMPIRICAL)
+def score_crps_empirical(
+    comparison: Comparison, label: int, _use: Options, _reading: Reading
+) -> Measured:
+    """CRPS of the predicted volume in cm3, without a Gaussian."""
+    volumes_cm3 = comparison.reference.volumes_cm3(label)
+    value = volume.crps_empirical(volumes_cm3, comparison.volume_mm3(label) / 1000)
+    return Measured(value, parts=_volumes(comparison, label))
+
+
+def _volumes(comparison: Comparison, label: int) -> tuple[Component, ...]:
+    """The volumes that are compared."""
+    reference = comparison.reference
+    volumes_cm3 = zip(reference.rater_names, reference.volumes_cm3(label), strict=True)
+    parts = [Component("volume_cm3", f"rater {name}", float(v)) for name, v in volumes_cm3]
+    predicted_cm3 = comparison.volume_mm3(label) / 1000
+    return (*parts, Component("volume_cm3", "prediction", predicted_cm3))
