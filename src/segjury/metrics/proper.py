@@ -22,7 +22,6 @@ from segjury.metrics.rated_map import (
     RatedMap,
     Region,
     RegionOptions,
-    Values,
     rate,
 )
 from segjury.metrics.redrawn import mean_of_raters
@@ -136,7 +135,7 @@ def brier_of(rated: RatedMap) -> ProperScore:
     """`brier` of a map beside its raters; there is at least one voxel."""
     codes, p = rated.marked
     p = p.astype(np.float64)
-    elsewhere = sum(float((q * q).sum()) for q in map(_doubles, rated.unmarked()))
+    elsewhere = sum(float((q * q).sum()) for q in rated.unmarked_doubles())
     share = rated.raters_marking[codes] / rated.n_raters
     from_mean = float(((p - share) ** 2).sum()) + elsewhere
     n, of_raters = rated.voxels, _of_raters(rated, (1 - p) ** 2, p * p, elsewhere)
@@ -148,7 +147,7 @@ def nll_of(rated: RatedMap, *, clip: float = CLIP) -> ProperScore:
     codes, p = rated.marked
     p = p.astype(np.float64)
     marked, not_marked = (-steady.log(np.maximum(q, clip)) for q in (p, 1 - p))
-    elsewhere = -sum(_sum_of_logs(np.maximum(1 - q, clip)) for q in map(_doubles, rated.unmarked()))
+    elsewhere = -sum(_sum_of_logs(np.maximum(1 - q, clip)) for q in rated.unmarked_doubles())
     share = rated.raters_marking[codes] / rated.n_raters
     from_mean = float((share * marked + (1 - share) * not_marked).sum()) + elsewhere
     n, of_raters = rated.voxels, _of_raters(rated, marked, not_marked, elsewhere)
@@ -160,10 +159,6 @@ def entropy_nat(share: Floats) -> Floats:
     inside = (share > 0) & (share < 1)
     s = np.where(inside, share, 0.5)
     return np.where(inside, -s * steady.log(s) - (1 - s) * steady.log1p(-s), 0.0)
-
-
-def _doubles(p: Values) -> Floats:
-    return p.astype(np.float64, copy=False)
 
 
 def _of_raters(rated: RatedMap, marked: Floats, not_marked: Floats, elsewhere: float) -> Floats:

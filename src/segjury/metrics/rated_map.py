@@ -1,7 +1,7 @@
 """A label's probability map beside its raters: what scores of maps are made from.
 
 For most scores it only matters how many raters mark a voxel. The few voxels that a rater marks are
-sorted by probability. All others are counted in a million narrow ranges, and where a limit falls
+sorted by probability. All others are counted in very many narrow ranges, and where a limit falls
 into a range, the values in it are looked at again. So every count is exact, and a map without a
 zero is never sorted as a whole.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -29,7 +29,9 @@ Piece = tuple[NDArray[Any], NDArray[Any]]  # patterns and probabilities of some 
 Values = NDArray[Any]  # probabilities, in float32 or float64 as the map has them
 
 PADDING_VOXELS = 20
-LOWER_BITS = 10  # of a float32 that all values of a range share but for these
+FEW_VOXELS, SOME_VOXELS = 1 << 16, 1 << 17  # looked at together
+LOWER_BITS = 12  # of a float32; values of a range share all others
+MOST_KEPT = 1 << 22
 BITS_WITHOUT_SIGN = np.uint32(2**31 - 1)  # a negative zero is a zero
 HALF = 0.5  # up to here a map says that the label is not there
 
@@ -86,10 +88,22 @@ class RatedMap:
         return np.concatenate(codes), np.concatenate(values)
 
     def unmarked(self) -> Iterator[Values]:
-        """Probabilities of the voxels that no rater marks, some at a time; those left out are 0."""
-        anyone = self.raters_marking > 0
+        """Probabilities of the voxels that no rater marks, many at a time; those left out are 0."""
+        anyone, waiting, size = self.raters_marking > 0, list[Values](), 0
         for here, p in self.pieces():
-            yield exact(p[~anyone[here]] if here.any() else p)
+            waiting.append(exact(p[~anyone[here]] if here.any() else p))
+            size += waiting[-1].size
+            if size >= SOME_VOXELS:
+                yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+                waiting, size = [], 0
+        if size:
+            yield np.concatenate(waiting)
+
+    def unmarked_doubles(self) -> Iterator[Floats]:
+        """`unmarked` in float64, fewer at a time: what is made of them stays in the cache."""
+        for p in self.unmarked():
+            for start in range(0, p.size, FEW_VOXELS):
+                yield p[start : start + FEW_VOXELS].astype(np.float64)
 
     @cached_property
     def by_raters(self) -> tuple[Values, ...]:
@@ -139,7 +153,12 @@ class RatedMap:
         holding = np.searchsorted(ends, ranks[beyond])
         wanted = np.unique(ranges[holding])
         members = np.sort(
-            np.concatenate([self.spread.members(wanted), marked[np.isin(marked_ranges, wanted)]])
+            np.concatenate(
+                [
+                    self.spread.members(wanted),
+                    marked[np.isin(marked_ranges, wanted)],
+                ]
+            )
         )
         before = ranks[beyond] - (ends - sizes)[holding] - 1
         found[beyond] = members[np.searchsorted(ranges_of(members), ranges[holding]) + before]
@@ -148,7 +167,10 @@ class RatedMap:
 
 @dataclass(frozen=True)
 class Spread:
-    """Many probabilities: how many are 0, and number and sum of the others by narrow ranges."""
+    """Many probabilities: how many are 0, and number and sum of the others by narrow ranges.
+
+    `looked_at` are the ranges whose values were last asked for, and these.
+    """
 
     pieces: Callable[[], Iterable[Values]]
     zeros: int
@@ -157,6 +179,7 @@ class Spread:
     sums: Floats
     above_half: Values  # ascending: a map is seldom that sure of what no rater marks
     dtype: np.dtype[Any]
+    looked_at: list[tuple[Bools, Values]] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, pieces: Callable[[], Iterable[Values]], n_voxels: int) -> Spread:
@@ -164,8 +187,6 @@ class Spread:
         voxels, sums, dtype = np.zeros(N_RANGES, np.int64), np.zeros(N_RANGES), np.dtype(np.float32)
         zeros, above = n_voxels, [np.zeros(0, np.float32)]
         for p in pieces():
-            if not p.size:
-                continue
             dtype, ranges = p.dtype, ranges_of(p)
             found = np.bincount(ranges)
             voxels[: found.size] += found
@@ -179,15 +200,21 @@ class Spread:
         return cls(pieces, zeros, filled, voxels[filled], sums[filled], above_half, dtype)
 
     def members(self, ranges: Ints) -> Values:
-        """All values in some ranges but for zeros, in ascending order."""
+        """All values in some ranges, and maybe in others, but for zeros, in ascending order."""
         wanted = np.zeros(N_RANGES, bool)
         wanted[ranges[np.isin(ranges, self.ranges)]] = True
+        for before, values in self.looked_at:
+            if not (wanted & ~before).any():
+                return values
         found = [np.zeros(0, self.dtype)]
         if wanted.any():
             for p in self.pieces():
                 here = p[wanted[ranges_of(p)]]
                 found.append(here[here > 0] if wanted[0] else here)
-        return np.sort(np.concatenate(found))
+        values = np.sort(np.concatenate(found))
+        if values.size < MOST_KEPT:
+            self.looked_at[:] = [(wanted, values)]
+        return values
 
     def below(self, values: Values, members: Values) -> Ints:
         """How many are smaller than each of some values; `members` are those in their ranges."""

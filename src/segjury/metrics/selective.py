@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = ["augrc", "aurc", "e_aurc", "uncertainty_ncc"]
 
 Uncertainty = Literal["variance", "entropy"]
 
+SAME = 1e-12  # relative: uncertainties that differ by less are one
 FIRST_BY_SERIES = 32  # the sums of reciprocals below are added up
 
 
@@ -169,7 +171,7 @@ def uncertainty_ncc(
     """Pearson correlation over the voxels of `u(p)` and `u(s)`, s the share of the raters.
 
     `variance`: `u(p) = p (1 - p)`; `entropy`: `u(p) = -p log2 p - (1 - p) log2(1 - p)`. NaN where
-    either is constant: raters who agree everywhere, a map without uncertainty. For `region` see
+    either is constant (to 12 digits): raters who agree, a map without uncertainty. For `region` see
     `aurc`. Source: normalised cross-correlation of uncertainty maps, Baumgartner et al., MICCAI
     2019; Hu et al., MICCAI 2019.
     """
@@ -330,7 +332,7 @@ HARMONIC = np.array([math.fsum(1 / n for n in range(1, m + 1)) for m in range(FI
 def _beyond_logarithm(x: Floats) -> Floats:
     """What `1 + 1/2 + ... + 1/n` has beyond `ln x` and a constant, for `x = n + 1/2`."""
     y = 1 / (x * x)
-    return np.asarray(y * (1 / 24 - y * (7 / 960 - y * (31 / 8064))))
+    return np.asarray(y * (1 / 24 - y * (7 / 960 - y * (31 / 8064 - y * (127 / 30720)))))
 
 
 # ---- correlation of uncertainties --------------------------------------------------------------
@@ -352,15 +354,16 @@ def ncc_of(rated: RatedMap, uncertainty: Uncertainty = "variance") -> Correlatio
     filled = np.flatnonzero(voxels)
     raters_constant = np.unique(np.minimum(filled, K - filled)).size < 2
     sums = _sums_by_raters(rated, of)
-    if raters_constant or sums.low == sums.high:
-        return Correlation(math.nan, raters_constant, sums.low == sums.high)
+    map_constant = sums.high - sums.low <= SAME * sums.high
+    if raters_constant or map_constant:
+        return Correlation(math.nan, raters_constant, map_constant)
     of_share = of(np.arange(K + 1) / K)
     from_mean = of_share - float((voxels * of_share).sum()) / n
     covariance = float((from_mean * sums.first).sum())
     of_raters = float((voxels * from_mean * from_mean).sum())
     of_map = sums.second - float(sums.first.sum()) ** 2 / n
-    if of_map <= 0 or of_raters <= 0:  # differences too small for their squares
-        return Correlation(math.nan, of_raters <= 0, of_map <= 0)
+    if of_map <= 0:  # differences too small for their squares
+        return Correlation(math.nan, map_constant=True)
     value = covariance / (math.sqrt(of_raters) * math.sqrt(of_map))
     return Correlation(min(max(value, -1.0), 1.0))
 
@@ -378,23 +381,25 @@ class _Sums:
 def _sums_by_raters(rated: RatedMap, of: Callable[[Floats], Floats]) -> _Sums:
     """In one pass; less one of the values, so that small differences keep their digits."""
     origin: float | None = None
-    first, second, seen, extremes = np.zeros(rated.n_raters + 1), 0.0, 0, list[float]()
-    unmarked = ((0, p) for p in rated.unmarked())
-    for k, p in (*enumerate(rated.by_raters, 1), *unmarked):
-        for start in range(0, p.size, LONGEST_SPAN):
-            u = of(p[start : start + LONGEST_SPAN].astype(np.float64))
-            origin = float(u[0]) if origin is None else origin
-            extremes += [float(u.min()), float(u.max())]
-            u -= origin
-            first[k] += u.sum()
-            second += float((u * u).sum())
-            seen += u.size
+    first, second, seen = np.zeros(rated.n_raters + 1), 0.0, 0
+    low, high = math.inf, 0.0
+    unmarked = ((0, p) for p in rated.unmarked_doubles())
+    for k, p in chain(enumerate(rated.by_raters, 1), unmarked):
+        if not p.size:
+            continue
+        u = of(p.astype(np.float64, copy=False))
+        origin = float(u[0]) if origin is None else origin
+        low, high = min(low, float(u.min())), max(high, float(u.max()))
+        u -= origin
+        first[k] += u.sum()
+        second += float((u * u).sum())
+        seen += u.size
     if seen < rated.voxels:  # those left out, which are 0
         origin, left = origin or 0.0, rated.voxels - seen
         first[0] -= left * origin
         second += left * origin * origin
-        extremes.append(0.0)
-    return _Sums(first, second, min(extremes, default=0.0), max(extremes, default=0.0))
+        low = 0.0
+    return _Sums(first, second, low, high)
 
 
 def _variance(p: Floats) -> Floats:
