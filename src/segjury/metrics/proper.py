@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +19,12 @@ from segjury.arrays import Floats
 from segjury.metrics.geometry import steady
 from segjury.metrics.metric import Metric
 from segjury.metrics.rated_map import (
+    FEW_VOXELS,
     PADDING_VOXELS,
     RatedMap,
     Region,
     RegionOptions,
+    parts_of,
     rate,
 )
 from segjury.metrics.redrawn import mean_of_raters
@@ -133,25 +136,31 @@ def nll(
 
 def brier_of(rated: RatedMap) -> ProperScore:
     """`brier` of a map beside its raters; there is at least one voxel."""
-    codes, p = rated.marked
-    p = p.astype(np.float64)
-    elsewhere = sum(float((q * q).sum()) for q in rated.unmarked_doubles())
-    share = rated.raters_marking[codes] / rated.n_raters
-    from_mean = float(((p - share) ** 2).sum()) + elsewhere
-    n, of_raters = rated.voxels, _of_raters(rated, (1 - p) ** 2, p * p, elsewhere)
-    return ProperScore(of_raters, from_mean / n, _lowest(rated, lambda s: s * (1 - s)))
+    elsewhere = sum(float((p * p).sum()) for p in rated.unmarked_doubles())
+    of_raters = _of_raters(rated, _squares, elsewhere)
+    from_mean = elsewhere
+    for k, values in enumerate(rated.by_raters, 1):
+        share = k / rated.n_raters
+        for p in parts_of(values, FEW_VOXELS):
+            from_mean += float(((p.astype(np.float64) - share) ** 2).sum())
+    return ProperScore(of_raters, from_mean / rated.voxels, _lowest(rated, lambda s: s * (1 - s)))
 
 
 def nll_of(rated: RatedMap, *, clip: float = CLIP) -> ProperScore:
     """`nll` of a map beside its raters; there is at least one voxel."""
-    codes, p = rated.marked
-    p = p.astype(np.float64)
-    marked, not_marked = (-steady.log(np.maximum(q, clip)) for q in (p, 1 - p))
-    elsewhere = -sum(_sum_of_logs(np.maximum(1 - q, clip)) for q in rated.unmarked_doubles())
-    share = rated.raters_marking[codes] / rated.n_raters
-    from_mean = float((share * marked + (1 - share) * not_marked).sum()) + elsewhere
-    n, of_raters = rated.voxels, _of_raters(rated, marked, not_marked, elsewhere)
-    return ProperScore(of_raters, from_mean / n, _lowest(rated, entropy_nat))
+    elsewhere = -sum(_sum_of_logs(np.maximum(1 - p, clip)) for p in rated.unmarked_doubles())
+    of_raters = _of_raters(rated, partial(_logs, clip=clip), elsewhere)
+    # It is linear in what the raters say, so that their mean scores as they do on average.
+    return ProperScore(of_raters, float(of_raters.mean()), _lowest(rated, entropy_nat))
+
+
+def _squares(p: Floats) -> tuple[Floats, Floats]:
+    """What a voxel costs against a rater who marks it, and against one who does not."""
+    return (1 - p) ** 2, p * p
+
+
+def _logs(p: Floats, *, clip: float) -> tuple[Floats, Floats]:
+    return -steady.log(np.maximum(p, clip)), -steady.log(np.maximum(1 - p, clip))
 
 
 def entropy_nat(share: Floats) -> Floats:
@@ -161,14 +170,19 @@ def entropy_nat(share: Floats) -> Floats:
     return np.where(inside, -s * steady.log(s) - (1 - s) * steady.log1p(-s), 0.0)
 
 
-def _of_raters(rated: RatedMap, marked: Floats, not_marked: Floats, elsewhere: float) -> Floats:
-    """Means over the voxels against each rater, from what a voxel that somebody marks costs.
+def _of_raters(
+    rated: RatedMap, costs_of: Callable[[Floats], tuple[Floats, Floats]], elsewhere: float
+) -> Floats:
+    """Means over the voxels against each rater.
 
-    That is `marked` for those who mark it and `not_marked` for the others; `elsewhere` is the cost
-    of all other voxels.
+    `costs_of` are the costs of voxels that somebody marks, to those who mark them and to the
+    others; `elsewhere` is the cost of all other voxels.
     """
-    codes, n_codes = rated.marked[0], len(rated.marks)
-    costs = [np.bincount(codes, weights=cost, minlength=n_codes) for cost in (marked, not_marked)]
+    costs = np.zeros((2, len(rated.marks)))
+    for codes, values in rated.marked():
+        for which, cost in enumerate(costs_of(values.astype(np.float64))):
+            found = np.bincount(codes, weights=cost)
+            costs[which, : found.size] += found
     by_pattern = np.where(rated.marks, costs[0][:, None], costs[1][:, None])
     return np.asarray((by_pattern.sum(axis=0) + elsewhere) / rated.voxels)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, partial
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -75,17 +75,13 @@ class RatedMap:
         """How many raters give the label in each pattern."""
         return np.asarray(self.marks.sum(axis=1))
 
-    @cached_property
-    def marked(self) -> Piece:
-        """Patterns and probabilities of all voxels that a rater marks."""
+    def marked(self) -> Iterator[Piece]:
+        """Patterns and probabilities of all voxels that a rater marks, some at a time."""
         anyone = self.raters_marking > 0
-        codes, values = [np.zeros(0, np.uint8)], [np.zeros(0, np.float32)]
         for here, p in self.pieces():
             if here.any():
                 where = np.flatnonzero(anyone[here])
-                codes.append(here[where])
-                values.append(exact(p[where]))
-        return np.concatenate(codes), np.concatenate(values)
+                yield here[where], exact(p[where])
 
     def unmarked(self) -> Iterator[Values]:
         """Probabilities of the voxels that no rater marks, many at a time; those left out are 0."""
@@ -102,21 +98,33 @@ class RatedMap:
     def unmarked_doubles(self) -> Iterator[Floats]:
         """`unmarked` in float64, fewer at a time: what is made of them stays in the cache."""
         for p in self.unmarked():
-            for start in range(0, p.size, FEW_VOXELS):
-                yield p[start : start + FEW_VOXELS].astype(np.float64)
-
-    @cached_property
-    def by_raters(self) -> tuple[Values, ...]:
-        """Probabilities in ascending order, of the voxels that 1, 2, ... raters mark."""
-        codes, values = self.marked
-        count = self.raters_marking[codes]
-        return tuple(np.sort(values[count == k]) for k in range(1, self.n_raters + 1))
+            for some in parts_of(p, FEW_VOXELS):
+                yield some.astype(np.float64)
 
     @cached_property
     def voxels_by_raters(self) -> Ints:
         """How many voxels 0, 1, 2, ... raters mark."""
-        sizes = [values.size for values in self.by_raters]
-        return np.array([self.voxels - sum(sizes), *sizes])
+        voxels = np.zeros(self.n_raters + 1, np.int64)
+        for codes, _ in self.marked():
+            voxels += np.bincount(self.raters_marking[codes], minlength=voxels.size)
+        voxels[0] = self.voxels - voxels.sum()
+        return voxels
+
+    @cached_property
+    def by_raters(self) -> tuple[Values, ...]:
+        """Probabilities in ascending order, of the voxels that 1, 2, ... raters mark."""
+        found = list[Values]()
+        filled = np.zeros(self.n_raters, np.int64)
+        for codes, p in self.marked():
+            found = found or [np.empty(n, p.dtype) for n in self.voxels_by_raters[1:]]
+            count = self.raters_marking[codes]
+            for k in range(self.n_raters):
+                here = p[count == k + 1]
+                found[k][filled[k] : filled[k] + here.size] = here
+                filled[k] += here.size
+        for values in found:
+            values.sort()
+        return tuple(found) or (np.zeros(0, np.float32),) * self.n_raters
 
     @cached_property
     def spread(self) -> Spread:
@@ -137,39 +145,57 @@ class RatedMap:
 
     def values_at(self, ranks: Ints) -> Values:
         """The probabilities at some ranks, from 1 for the smallest, of all voxels together."""
-        marked = np.sort(self.marked[1])
-        zeros = self.spread.zeros + int(np.searchsorted(marked, 0, "right"))
-        marked = marked[marked > 0]
-        marked_ranges = ranges_of(marked)
-        ranges, where = np.unique(
-            np.concatenate([self.spread.ranges, marked_ranges]), return_inverse=True
-        )
-        sizes = np.zeros(ranges.size, np.int64)
-        np.add.at(sizes, where[: self.spread.ranges.size], self.spread.voxels)
-        np.add.at(sizes, where[self.spread.ranges.size :], 1)
-        ends = zeros + np.cumsum(sizes)
-        found = np.zeros(ranks.size, np.result_type(self.spread.dtype, marked.dtype))
-        beyond = np.flatnonzero(ranks > zeros)
+        marked = [values[np.searchsorted(values, 0, "right") :] for values in self.by_raters]
+        voxels = np.zeros(N_RANGES, np.int64)
+        voxels[self.spread.ranges] = self.spread.voxels
+        for part in _parts_of_all(marked):
+            found = np.bincount(ranges_of(part))
+            voxels[: found.size] += found
+        ends = self.voxels - int(voxels.sum()) + np.cumsum(voxels)  # zeros come first
+        values = np.zeros(ranks.size, self.dtype)
+        beyond = np.flatnonzero(ranks > ends[-1] - voxels.sum())
         holding = np.searchsorted(ends, ranks[beyond])
-        wanted = np.unique(ranges[holding])
-        members = np.sort(
-            np.concatenate(
-                [
-                    self.spread.members(wanted),
-                    marked[np.isin(marked_ranges, wanted)],
-                ]
-            )
-        )
-        before = ranks[beyond] - (ends - sizes)[holding] - 1
-        found[beyond] = members[np.searchsorted(ranges_of(members), ranges[holding]) + before]
-        return found
+        wanted = np.zeros(N_RANGES, bool)
+        wanted[holding] = True
+        members = [part[wanted[ranges_of(part)]] for part in _parts_of_all(marked)]
+        unmarked = self.spread.members(np.flatnonzero(wanted))
+        members.append(unmarked.of_ranges(wanted))
+        every = np.sort(np.concatenate(members))
+        starts = np.concatenate([[0], np.cumsum(np.where(wanted, voxels, 0))])
+        values[beyond] = every[starts[holding] + ranks[beyond] - (ends - voxels)[holding] - 1]
+        return values
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the probabilities."""
+        return np.result_type(self.spread.dtype, *self.by_raters)
+
+
+@dataclass(frozen=True)
+class Members:
+    """All values in some ranges but for zeros, in ascending order, and where each range begins."""
+
+    values: Values
+    ranges: Ints
+    starts: Ints  # and the end of the last one
+
+    def places(self, ranges: Ints) -> tuple[Ints, Ints]:
+        """Where the values of some ranges begin, and where they end."""
+        first, last = (np.searchsorted(self.ranges, ranges, side) for side in SIDES)
+        return self.starts[first], self.starts[last]
+
+    def of_ranges(self, wanted: Bools) -> Values:
+        """The values of those ranges alone that are wanted."""
+        if wanted[self.ranges].all():
+            return self.values
+        return self.values[np.repeat(wanted[self.ranges], np.diff(self.starts))]
 
 
 @dataclass(frozen=True)
 class Spread:
     """Many probabilities: how many are 0, and number and sum of the others by narrow ranges.
 
-    `looked_at` are the ranges whose values were last asked for, and these.
+    `looked_at` are the members that were last asked for.
     """
 
     pieces: Callable[[], Iterable[Values]]
@@ -177,52 +203,62 @@ class Spread:
     ranges: Ints  # those that hold any, ascending
     voxels: Ints
     sums: Floats
-    above_half: Values  # ascending: a map is seldom that sure of what no rater marks
     dtype: np.dtype[Any]
-    looked_at: list[tuple[Bools, Values]] = field(default_factory=list, repr=False, compare=False)
+    looked_at: list[Members] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, pieces: Callable[[], Iterable[Values]], n_voxels: int) -> Spread:
         """Count in one pass; voxels that the pieces leave out are 0."""
         voxels, sums, dtype = np.zeros(N_RANGES, np.int64), np.zeros(N_RANGES), np.dtype(np.float32)
-        zeros, above = n_voxels, [np.zeros(0, np.float32)]
+        zeros = n_voxels
         for p in pieces():
             dtype, ranges = p.dtype, ranges_of(p)
             found = np.bincount(ranges)
             voxels[: found.size] += found
             sums[: found.size] += np.bincount(ranges, weights=p)
-            above.append(p[p > HALF])
             positive = np.count_nonzero(p)
             voxels[0] -= p.size - positive
             zeros -= int(positive)
         filled = np.flatnonzero(voxels)
-        above_half = np.sort(np.concatenate(above))
-        return cls(pieces, zeros, filled, voxels[filled], sums[filled], above_half, dtype)
+        return cls(pieces, zeros, filled, voxels[filled], sums[filled], dtype)
 
-    def members(self, ranges: Ints) -> Values:
-        """All values in some ranges, and maybe in others, but for zeros, in ascending order."""
+    @cached_property
+    def above_half(self) -> Values:
+        """The values above 0.5, ascending; a map is seldom that sure of what no rater marks."""
+        first = np.searchsorted(self.ranges, ranges_of(np.array([HALF]))[0])
+        return self._gathered(int(self.voxels[first:].sum()), lambda p: p > HALF)
+
+    def members(self, ranges: Ints) -> Members:
+        """The members of some ranges, and maybe of others."""
         wanted = np.zeros(N_RANGES, bool)
-        wanted[ranges[np.isin(ranges, self.ranges)]] = True
-        for before, values in self.looked_at:
-            if not (wanted & ~before).any():
-                return values
-        found = [np.zeros(0, self.dtype)]
-        if wanted.any():
-            for p in self.pieces():
-                here = p[wanted[ranges_of(p)]]
-                found.append(here[here > 0] if wanted[0] else here)
-        values = np.sort(np.concatenate(found))
+        wanted[ranges] = True
+        here = wanted[self.ranges]
+        for members in self.looked_at:
+            if np.isin(self.ranges[here], members.ranges).all():
+                return members
+        starts = np.concatenate([[0], np.cumsum(self.voxels[here])])
+        values = self._gathered(int(starts[-1]), partial(_in_ranges, wanted=wanted))
+        members = Members(values, self.ranges[here], starts)
         if values.size < MOST_KEPT:
-            self.looked_at[:] = [(wanted, values)]
-        return values
+            self.looked_at[:] = [members]
+        return members
 
-    def below(self, values: Values, members: Values) -> Ints:
-        """How many are smaller than each of some values; `members` are those in their ranges."""
+    def _gathered(self, most: int, which: Callable[[Values], Bools]) -> Values:
+        """The values that are wanted, at most so many, in ascending order."""
+        values, size = np.empty(most, self.dtype), 0
+        for p in self.pieces() if most else ():
+            here = p[which(p)]
+            values[size : size + here.size] = here
+            size += here.size
+        values[:size].sort()
+        return values[:size]
+
+    def below(self, values: Values, members: Members) -> Ints:
+        """How many are smaller than each of some values; `members` are those of their ranges."""
         ranges = ranges_of(values)
-        first = np.searchsorted(ranges_of(members), ranges)
         ends = np.concatenate([[0], np.cumsum(self.voxels)])
-        lower = self.zeros + ends[np.searchsorted(self.ranges, ranges)]
-        return np.where(values > 0, lower + np.searchsorted(members, values) - first, 0)
+        lower = self.zeros + ends[np.searchsorted(self.ranges, ranges)] - members.places(ranges)[0]
+        return np.where(values > 0, lower + np.searchsorted(members.values, values), 0)
 
     def between(self, cuts: Values) -> tuple[Ints, Floats]:
         """Voxels and sum of probabilities between ascending cuts, as `RatedMap.between`."""
@@ -231,27 +267,24 @@ class Spread:
         below = self.below(cuts, members)
         voxels = np.diff([0, *below, self.zeros + int(self.voxels.sum())])
         # Of each part: the rest of the range it begins in, whole ranges, the start of the last one.
-        places = np.searchsorted(members, cuts).tolist()
-        of_members = ranges_of(members)
-        first, last = (np.searchsorted(of_members, ranges, side).tolist() for side in SIDES)
+        places = np.searchsorted(members.values, cuts).tolist()
+        first, last = (each.tolist() for each in members.places(ranges))
         lower, upper = (np.searchsorted(self.ranges, ranges, side).tolist() for side in SIDES)
         sums: list[float] = []
         place = rest = whole = 0
         for k in range(cuts.size):
-            inside = k > 0 and ranges[k] == ranges[k - 1]
-            parts = (
-                [members[place : places[k]]]
-                if inside
-                else [
-                    members[place:rest],
+            if k and ranges[k] == ranges[k - 1]:
+                parts = [members.values[place : places[k]]]
+            else:
+                parts = [
+                    members.values[place:rest],
                     self.sums[whole : lower[k]],
-                    members[first[k] : places[k]],
+                    members.values[first[k] : places[k]],
                 ]
-            )
             sums.append(sum(float(part.sum(dtype=np.float64)) for part in parts))
             place, rest, whole = places[k], last[k], upper[k]
-        sums.append(float(members[place:rest].sum(dtype=np.float64) + self.sums[whole:].sum()))
-        return voxels, np.array(sums)
+        ending = members.values[place:rest].sum(dtype=np.float64) + self.sums[whole:].sum()
+        return voxels, np.array([*sums, float(ending)])
 
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -273,6 +306,20 @@ def ranges_of(values: Values) -> NDArray[np.intp]:
 
 
 N_RANGES = int(ranges_of(np.ones(1))[0]) + 2  # one more, for a cut above 1
+
+
+def _in_ranges(p: Values, wanted: Bools) -> Bools:
+    inside = wanted[ranges_of(p)]
+    return inside & (p > 0) if wanted[0] else inside
+
+
+def parts_of(values: Values, size: int) -> Iterator[Values]:
+    """The values, so many at a time."""
+    return (values[start : start + size] for start in range(0, values.size, size))
+
+
+def _parts_of_all(arrays: Iterable[Values]) -> Iterator[Values]:
+    return chain.from_iterable(parts_of(values, SOME_VOXELS) for values in arrays)
 
 
 def _sums(values: Values, ends: list[int]) -> Floats:

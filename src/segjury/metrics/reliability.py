@@ -280,7 +280,7 @@ def boundary_ece(
 
 def even_bins(rated: RatedMap, bins: int = BINS) -> BinnedShares:
     """A region's voxels in bins of even width."""
-    cuts = _first_values(np.arange(1, bins) / bins, rated.spread.dtype)
+    cuts = _first_values(np.arange(1, bins) / bins, rated.dtype)
     voxels, differences = _differences(rated, cuts)
     return BinnedShares(voxels, differences)
 

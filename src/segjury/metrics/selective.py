@@ -22,13 +22,16 @@ from segjury.metrics.geometry import steady
 from segjury.metrics.metric import Metric, Reading
 from segjury.metrics.proper import entropy_nat
 from segjury.metrics.rated_map import (
+    FEW_VOXELS,
     HALF,
+    N_RANGES,
     PADDING_VOXELS,
     SIDES,
     RatedMap,
     Region,
     RegionOptions,
     Values,
+    parts_of,
     ranges_of,
     rate,
 )
@@ -261,39 +264,48 @@ def _in_order(
     rated: RatedMap, right: Values, wrong: list[tuple[int, Values]]
 ) -> Iterator[_EquallyDoubtful]:
     """The voxels of doubts at which any has an error, the surest first, some at a time."""
-    spread, before = rated.spread, 0
+    spread, before, step = rated.spread, 0, LONGEST_SPAN // len(wrong)
     members = spread.members(_ranges_in([doubts for _, doubts in wrong]))
-    starts = np.unique(np.concatenate([doubts[::LONGEST_SPAN] for _, doubts in wrong]))
+    starts = np.unique(np.concatenate([doubts[::step] for _, doubts in wrong]))
     ends = {k: [*np.searchsorted(d, starts).tolist(), d.size] for k, (_, d) in enumerate(wrong)}
     for part in range(starts.size):
         runs = [
-            _runs(doubts[ends[k][part] : ends[k][part + 1]], error)
+            _run(doubts[ends[k][part] : ends[k][part + 1]], error)
             for k, (error, doubts) in enumerate(wrong)
         ]
-        doubts, counts, errors = (np.concatenate(each) for each in zip(*runs, strict=True))
-        doubts, of_run = np.unique(doubts, return_inverse=True)
-        voxels, total = np.zeros((2, doubts.size), np.int64)
-        np.add.at(voxels, of_run, counts)
-        np.add.at(total, of_run, errors)
+        doubts, voxels, errors = _merged([run for run in runs if run[0].size])
         surer = before + np.cumsum(voxels) - voxels
         before += int(voxels.sum())
-        surer += spread.below(doubts, members) + np.searchsorted(right, doubts)
-        voxels += np.where(doubts > 0, _count(members, doubts), spread.zeros)
-        yield _EquallyDoubtful(surer, voxels + _count(right, doubts), total)
+        first, last = (np.searchsorted(right, doubts, side) for side in SIDES)
+        surer += spread.below(doubts, members) + first
+        voxels += np.where(doubts > 0, _count(members.values, doubts), spread.zeros)
+        yield _EquallyDoubtful(surer, voxels + last - first, errors)
 
 
 def _ranges_in(values: list[Values]) -> Ints:
     """The narrow ranges that hold any of the values."""
-    pieces = (
-        each[first : first + LONGEST_SPAN]
-        for each in values
-        for first in range(0, each.size, LONGEST_SPAN)
-    )
-    found = [np.unique(ranges_of(piece)) for piece in pieces]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+    held = np.zeros(N_RANGES, bool)
+    for part in chain.from_iterable(parts_of(each, LONGEST_SPAN) for each in values):
+        held[ranges_of(part)] = True
+    return np.flatnonzero(held)
 
 
-def _runs(doubts: Values, error: int) -> tuple[Values, Ints, Ints]:
+_Run = tuple[Values, Ints, Ints]  # different doubts in ascending order, their voxels, the errors
+
+
+def _merged(runs: list[_Run]) -> _Run:
+    """At least one run as one, in which equal doubts are one."""
+    if len(runs) == 1:
+        return runs[0]
+    doubts, voxels, errors = (np.concatenate(each) for each in zip(*runs, strict=True))
+    order = np.argsort(doubts, kind="stable")  # quick, as the runs are in order
+    doubts = doubts[order]
+    starts = np.flatnonzero(np.concatenate([[True], doubts[1:] != doubts[:-1]]))
+    voxels, errors = (np.add.reduceat(each[order], starts) for each in (voxels, errors))
+    return doubts[starts], voxels, errors
+
+
+def _run(doubts: Values, error: int) -> _Run:
     """Different values of ascending ones, how often each is there, and the errors of these."""
     starts = np.flatnonzero(np.concatenate([[True], doubts[1:] != doubts[:-1]])[: doubts.size])
     counts = np.diff(starts, append=doubts.size)
@@ -384,9 +396,10 @@ def _sums_by_raters(rated: RatedMap, of: Callable[[Floats], Floats]) -> _Sums:
     first, second, seen = np.zeros(rated.n_raters + 1), 0.0, 0
     low, high = math.inf, 0.0
     unmarked = ((0, p) for p in rated.unmarked_doubles())
-    for k, p in chain(enumerate(rated.by_raters, 1), unmarked):
-        if not p.size:
-            continue
+    marked = (
+        (k, p) for k, values in enumerate(rated.by_raters, 1) for p in parts_of(values, FEW_VOXELS)
+    )
+    for k, p in chain(marked, unmarked):
         u = of(p.astype(np.float64, copy=False))
         origin = float(u[0]) if origin is None else origin
         low, high = min(low, float(u.min())), max(high, float(u.max()))

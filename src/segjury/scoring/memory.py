@@ -16,6 +16,13 @@ SHAPES = 4  # the label map again, and what is near the reference
 LISTS = 28  # the elements of a surface with weights and distances, where all voxels are such
 TRANSFORM = 16  # distances by a transform
 THINNING = 28  # voxels, their neighbours, and those that go or stay
+RATED = 20  # the probabilities of all marked voxels in order, or the places of a band
+ORDERED = 32  # these, and how unsure the map is of each voxel it has wrong
+BY_SURENESS = {"aurc", "e_aurc", "augrc"}
+BESIDE_RATERS = {
+    *("brier", "nll", "pooled_ece", "adaptive_ece", "classwise_ece", "ace", "mce"),
+    *("boundary_ece", "uncertainty_ncc"),
+}
 DISTANCES = {
     "hd",
     "hd95",
@@ -36,8 +43,12 @@ def case_bytes(voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: 
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
     patterns = voxels * (2 if n_labels > 1 else 1)
     shapes = 0 if n_maps else SHAPES * voxels
+    if BESIDE_RATERS & set(metrics):
+        shapes += RATED * voxels
+    if BY_SURENESS & set(metrics):
+        shapes += ORDERED * voxels
     if TOPOLOGY & set(metrics):
-        shapes = THINNING * voxels
+        shapes = max(shapes, THINNING * voxels)
     if DISTANCES & set(metrics):  # more, and not at the same time
-        shapes = LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
+        shapes = max(shapes, LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS))
     return patterns + max(prediction, waiting) + shapes

@@ -47,9 +47,13 @@ def outline_band(
     mask = np.zeros(around.shape[::-1], bool)  # axes z, y, x
     mask[nearby.inside(around)[::-1]] = edges.T
     near = np.unpackbits(widened(mask, reach.widths_up_to(margins)), axis=-1, count=mask.shape[2])
-    z, y, x = np.nonzero(near)
-    rows = (y + around.y.start) + shape[1] * (z + around.z.start)
-    return np.asarray((x + around.x.start) + shape[0] * rows)
+    voxels, size = np.empty(int(np.count_nonzero(near)), np.int64), 0
+    for z, plane in enumerate(near, around.z.start):
+        y, x = np.nonzero(plane)
+        rows = (y + around.y.start) + shape[1] * z
+        voxels[size : size + x.size] = (x + around.x.start) + shape[0] * rows
+        size += x.size
+    return voxels
 
 
 def _edge_voxels(patterns: RaterPatterns, label: int, box: Box) -> Bools:
