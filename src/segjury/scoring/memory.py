@@ -17,7 +17,7 @@ LISTS = 28  # the elements of a surface with weights and distances, where all vo
 TRANSFORM = 16  # distances by a transform
 THINNING = 28  # voxels, their neighbours, and those that go or stay
 RATED = 20  # the probabilities of all marked voxels in order, or the places of a band
-ORDERED = 32  # these, and how unsure the map is of each voxel it has wrong
+ORDERED = 16  # how unsure the map is of each voxel that it has wrong
 BY_SURENESS = {"aurc", "e_aurc", "augrc"}
 BESIDE_RATERS = {
     *("brier", "nll", "pooled_ece", "adaptive_ece", "classwise_ece", "ace", "mce"),
@@ -43,7 +43,7 @@ def case_bytes(voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: 
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
     patterns = voxels * (2 if n_labels > 1 else 1)
     shapes = 0 if n_maps else SHAPES * voxels
-    if BESIDE_RATERS & set(metrics):
+    if (BESIDE_RATERS | BY_SURENESS) & set(metrics):
         shapes += RATED * voxels
     if BY_SURENESS & set(metrics):
         shapes += ORDERED * voxels
