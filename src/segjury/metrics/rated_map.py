@@ -31,7 +31,7 @@ Values = NDArray[Any]  # probabilities, in float32 or float64 as the map has the
 PADDING_VOXELS = 20
 FEW_VOXELS, SOME_VOXELS = 1 << 16, 1 << 17  # looked at together
 LOWER_BITS = 12  # of a float32; values of a range share all others
-MOST_KEPT = 1 << 22
+MOST_KEPT = 1 << 22  # values that are not looked up again
 BITS_WITHOUT_SIGN = np.uint32(2**31 - 1)  # a negative zero is a zero
 HALF = 0.5  # up to here a map says that the label is not there
 

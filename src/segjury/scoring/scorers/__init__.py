@@ -1,6 +1,6 @@
 """From a comparison of prediction and reference to scores: one short function per metric.
 
-A file is a family of `segjury.metrics`; its functions register themselves.
+A file is a family of `segjury.metrics`; its functions register themselves. `maps` holds families.
 """
 
 from segjury.scoring.scorers import (  # noqa: F401  (they register their scorers)
@@ -9,13 +9,11 @@ from segjury.scoring.scorers import (  # noqa: F401  (they register their scorer
     contact,
     distances,
     invasion,
+    maps,
     moments,
     overlap,
     partitions,
-    proper,
     ratios,
-    reliability,
-    selective,
     surface,
     topology,
     volume,
