@@ -49,6 +49,18 @@ def crps_of_raters(raters: Floats, others: Floats) -> Again:
     return crps
 
 
+def empirical_crps_of_raters(raters: Floats, others: Floats) -> Again:
+    """`segjury.metrics.crps_empirical` of a predicted volume and the raters' volumes."""
+    volumes, predicted = raters[0], others[0, 0]
+    apart, among = np.abs(volumes - predicted), np.abs(volumes[:, None] - volumes)
+
+    def crps(counts: Floats) -> Floats:
+        pairs = _weighted(_weighted(among, counts), counts)
+        return np.maximum(_weighted(apart, counts) - pairs / 2, 0.0)
+
+    return crps
+
+
 def angle_distance(raters: Floats, others: Floats) -> Again:
     """W1 between the raters' and the predicted angles, the largest over the array's axes.
 
