@@ -10,18 +10,34 @@ import numpy as np
 from segjury.arrays import flat
 from segjury.benchmark.case import ReferenceCase
 from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
+from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.protocols.reference import CONSENSUS, WHOLE
 from segjury.scoring.records import Fact
 
 
-def case_facts(reference: ReferenceCase) -> tuple[Fact, ...]:
-    """The facts of a case; a label that is the only one is called `all`."""
-    labels, several = reference.labels.items(), reference.patterns.n_raters > 1
-    facts = [Fact(WHOLE, "mean_pairwise_dsc", "", "", _mean_dsc(reference))] if several else []
+def case_facts(reference: ReferenceCase, *, complete: bool = True) -> tuple[Fact, ...]:
+    """The facts of a case; a label that is the only one is called `all`.
+
+    How many raters there are is one where not every rater marked every case: not `complete`.
+    """
+    labels, n_raters = reference.labels.items(), reference.patterns.n_raters
+    facts = [] if complete else [Fact(WHOLE, "n_raters", "", "", n_raters)]
+    if n_raters > 1:
+        facts.append(Fact(WHOLE, "mean_pairwise_dsc", "", "", _mean_dsc(reference)))
     for name, label in labels:
-        facts += _label_facts(reference, name if len(labels) > 1 else WHOLE, label)
+        named = name if len(labels) > 1 else WHOLE
+        facts += _label_facts(reference, named, label)
+        facts += _repeat_facts(reference, named, label)
     return tuple(facts)
+
+
+def _repeat_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fact]:
+    """Dice of a rater's mask and that of a later read."""
+    for read in reference.repeats:
+        first, again = reference.rater_voxels(read.rater, label), reference.read_again(read, label)
+        value = dsc_from_sizes(first.size, again.size, int(contained(first, again).sum()))
+        yield Fact(name, "repeat_dsc", read.rater, read.name, value)
 
 
 def _mean_dsc(reference: ReferenceCase) -> float:
@@ -44,9 +60,9 @@ def _label_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fa
     said = marked.astype(np.int64)
     yield Fact(name, "fleiss_kappa", "", "", fleiss_kappa(said, counts))
     yield Fact(name, "krippendorff_alpha", "", "", krippendorff_alpha(said, counts))
-    dsc = pairwise_dsc(counts, marked)
-    for i, j in combinations(range(len(dsc)), 2):
-        yield Fact(name, "dsc", raters[i], raters[j], float(dsc[i, j]))
+    pairs = pairwise_dsc(counts, marked)
+    for i, j in combinations(range(len(pairs)), 2):
+        yield Fact(name, "dsc", raters[i], raters[j], float(pairs[i, j]))
     for rater, value in zip(raters, _consensus_dsc(reference, label), strict=True):
         yield Fact(name, "dsc", rater, CONSENSUS, value)
 
