@@ -178,9 +178,7 @@ def _analysis(
     samples, level = settings.samples, settings.level
     progress("resampling cases")
     stability = case_stability(panel, rules.ranking, samples=samples, level=level, rng=rng)
-    raters = rater_scores(
-        panel, details, weights=rules.rater_weights, anonymous=rules.anonymous
-    )
+    raters = rater_scores(panel, details, weights=rules.rater_weights, anonymous=rules.anonymous)
     with_raters = None
     if raters is not None:
         progress("resampling cases and raters")
@@ -193,9 +191,7 @@ def _analysis(
         key: _score(panel, k, rules.ranking, settings, means[k]) for k, key in enumerate(panel.keys)
     }
     progress("correlating")
-    agreement = rater_agreement(
-        cases, panel.cases, level=settings.level, anonymous=rules.anonymous
-    )
+    agreement = rater_agreement(cases, panel.cases, level=settings.level, anonymous=rules.anonymous)
     profiles = signatures(panel.values, panel.higher)
     failed, left_out = _failures(panel, settings, human_dsc(agreement))
     return Analysis(

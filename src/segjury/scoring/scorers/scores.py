@@ -86,9 +86,7 @@ def _measured_by(comparison: Comparison, *what: Any, use: ImageUse, reading: Rea
     return measured if value is None else replace(measured, value=value)
 
 
-def _weighted(
-    use: ImageUse, measured: Measured, weights: NDArray[np.float64]
-) -> float | None:
+def _weighted(use: ImageUse, measured: Measured, weights: NDArray[np.float64]) -> float | None:
     """The score when each rater has a weight; None if it does not follow from numbers per rater.
 
     It does if these give the score that was measured when all raters count alike.
