@@ -22,6 +22,7 @@ from segjury.raters.case import CaseRaters, measure_case
 from segjury.raters.ceiling_table import ceiling_summary
 from segjury.raters.outliers import OutlierTests
 from segjury.raters.profiles import USUAL, RaterSettings, no_profiles, profiles
+from segjury.scoring.facts import on_same_masks
 from segjury.scoring.policy import cap_missing, internal_problem
 from segjury.scoring.records import Result
 from segjury.scoring.scorers.measured import rater_item
@@ -179,6 +180,10 @@ def _study(
         repeats=tables.repeat_table(cases),
         marked_by=dict(sorted(Counter(each.n_raters for each in cases).items())),
         alpha=tables.pooled_alpha(cases),
-        warnings=(*left_out, *(f"case {each.case}: {w}" for each in cases for w in each.warnings)),
+        warnings=(
+            *left_out,
+            *(f"case {each.case}: {w}" for each in cases for w in each.warnings),
+            *(said for each in cases for said in on_same_masks(each.case, each.facts)),
+        ),
         problems=problems,
     )

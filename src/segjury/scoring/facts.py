@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,7 @@ from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.protocols.reference import CONSENSUS, WHOLE
 from segjury.scoring.records import Fact
+from segjury.wording import listed
 
 
 def case_facts(reference: ReferenceCase, *, complete: bool = True) -> tuple[Fact, ...]:
@@ -65,6 +66,30 @@ def _label_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fa
         yield Fact(name, "dsc", raters[i], raters[j], float(pairs[i, j]))
     for rater, value in zip(raters, _consensus_dsc(reference, label), strict=True):
         yield Fact(name, "dsc", rater, CONSENSUS, value)
+
+
+def same_masks(facts: Iterable[Fact]) -> Iterator[tuple[str, ...]]:
+    """Raters of a case whose masks are the same, and not empty: one may have been copied.
+
+    A later read that equals the first is told with its name.
+    """
+    known = list(facts)
+    dice = [f for f in known if f.quantity in ("dsc", "repeat_dsc") and f.second != CONSENSUS]
+    marked = {f.first for f in known if f.quantity == "volume_cm3" and f.value > 0}
+    differ = {(f.first, f.second) for f in dice if f.value != 1}  # on some label
+    pairs = list(dict.fromkeys((f.first, f.second) for f in dice))
+    told = set[str]()
+    for first in dict.fromkeys(first for first, _ in pairs):
+        same = [b for a, b in pairs if a == first and (a, b) not in differ]
+        if same and first in marked and first not in told:
+            told.update(same)
+            yield (first, *same)
+
+
+def on_same_masks(case: str, facts: Iterable[Fact]) -> Iterator[str]:
+    """Warnings of raters whose masks of a case are the same."""
+    for names in same_masks(facts):
+        yield f"case {case}: the masks of raters {listed(names, last=' and ')} are the same"
 
 
 def _consensus_dsc(reference: ReferenceCase, label: int) -> list[float]:
