@@ -30,6 +30,8 @@ from segjury.raters.outliers import outlier_tests
 from segjury.raters.sentences import sentences
 from segjury.raters.tables import pooled_alpha
 from segjury.report.content import content
+from segjury.report.figures.maps.invasion import invasion_data
+from segjury.report.figures.maps.volume_curves import volume_data
 from segjury.results import Results
 from tests.commands import segjury as command
 from tests.panels import (
@@ -572,6 +574,16 @@ def test_figures_of_an_anonymous_panel_name_nobody(unnamed):
     assert set(found["raters"][0]["first"]) == {"rater", "consensus", "all pairs"}
     assert "agree most" not in found["raters"][1]
     assert set(found["reliability"][0]["rater"]) == {"mean"}
+
+
+def test_figures_of_weighted_raters_draw_the_score(weighted):
+    made = weighted.analyze(samples=0)
+    drawn = volume_data(made, "P1").set_index(["part", "of"])
+    for method in METHODS:
+        own, scored = (drawn.loc[(part, method), "value"].item() for part in ("crps", "score"))
+        assert own == pytest.approx(scored, abs=1e-9)
+    angles = invasion_data(made, "P1").drop_duplicates("method")
+    assert angles["distance"].to_numpy() == pytest.approx(angles["score"].to_numpy(), abs=1e-9)
 
 
 def test_the_report_says_who_was_left_out_and_how_many_raters_there_were(folder):
