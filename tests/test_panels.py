@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from segjury.metrics.invasion import vi_score
 from segjury.raters import RaterStudy, measure_raters, write_raters
 from segjury.raters.case import measure_case
 from segjury.raters.masks import without_rater
-from segjury.raters.outliers import outlier_tests
+from segjury.raters.outliers import OutlierTests, outlier_tests
 from segjury.raters.sentences import sentences
 from segjury.raters.tables import pooled_alpha
 from segjury.report.content import content
@@ -339,6 +340,16 @@ def test_outliers_among_raters_of_different_cases_are_tested_over_their_own():
     assert found.p[:3] == pytest.approx(holm, rel=1e-6)
     assert np.isnan(found.p[3])
     assert list(found.flagged(0.05)) == [False, False, True, False]
+
+
+def test_who_has_too_few_cases_for_the_test_is_named(study):
+    found = [np.nan, np.nan, -0.2, np.nan], [np.nan, np.nan, -0.9, np.nan], [0.5, 0.5, 0.01, np.nan]
+    tests = OutlierTests(*map(np.array, found), 9, of_rater=(9, 9, 8, 3))
+    columns = dict(zip(("dice_deficit", "outlier_correlation", "outlier_p"), found, strict=True))
+    table = study.raters.assign(**columns, outlier=[False, False, True, False])
+    said = list(sentences(replace(study, raters=table, outliers={"lesion": tests})))
+    assert "Too few cases for that test have rater D (3)." in said
+    assert any("Rater C is an outlier" in each and "over 8 cases" in each for each in said)
 
 
 def test_too_few_cases_of_each_rater_have_no_test(study):
