@@ -9,6 +9,7 @@ from segjury.images.formats.values import whole_numbers
 from segjury.images.reading import (
     check_header,
     read_grid,
+    read_label_numbers,
     read_mask,
     read_probability,
     read_volume,
@@ -24,6 +25,7 @@ __all__ = [
     "is_file",
     "is_folder",
     "read_grid",
+    "read_label_numbers",
     "read_mask",
     "read_nnunet_probability",
     "read_probability",

@@ -13,7 +13,7 @@ from segjury.errors import InputError, MissingInputError, unreadable
 from segjury.images.finding import is_file, suffix
 from segjury.images.formats import FORMATS, SUFFIXES, npz
 from segjury.images.formats.streams import Change, as_stored
-from segjury.images.formats.values import Labels, Probabilities
+from segjury.images.formats.values import Labels, Numbers, Probabilities
 from segjury.images.grid import Grid
 from segjury.images.labels import LabelMap, SparseLabels
 from segjury.images.volume import Volume
@@ -102,6 +102,26 @@ def read_mask(
         volume = _read(path, expected_shape, check_labels)
         check_labels.check()
     return LabelMap(SparseLabels.of(volume.array, volume.spans), volume.grid)
+
+
+def read_label_numbers(path: Path) -> tuple[int, ...]:
+    """Read which labels a mask has, where nobody says which it may have.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+
+    Returns
+    -------
+    tuple of int
+        The numbers from 1 to 255 that its voxels have, ascending; others are refused.
+    """
+    numbers = Numbers()
+    with _errors_about(path):
+        _read(path, None, numbers)
+        numbers.check()
+    return numbers.found
 
 
 def read_probability(path: Path, *, expected_shape: Shape | None = None) -> Volume:

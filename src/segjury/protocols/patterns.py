@@ -45,7 +45,7 @@ def below_root(pattern: str) -> str:
 
 def lies_in_case_folder(pattern: str) -> bool:
     """Whether the first folder is the case's own, so that the folders there are the cases."""
-    return below_root(pattern).partition("/")[0] == CASE
+    return below_root(pattern).startswith(f"{CASE}/")
 
 
 def filled(pattern: str, **values: str) -> str:
