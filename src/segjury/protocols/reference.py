@@ -61,8 +61,8 @@ class Reference(ProtocolPart):
     min_raters: int | None = Field(
         default=None,
         ge=1,
-        description="raters that a case needs; one with fewer is left out for all methods. All of "
-        "them where absent",
+        description="raters that a case needs: one with fewer is left out for all methods. Where "
+        "absent, all are needed, and a missing mask is an error",
     )
     anonymous: bool = Field(
         default=False,
@@ -172,8 +172,8 @@ class Reference(ProtocolPart):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every rater marked every case."""
-        return self.fewest == len(self.panel)
+        """Whether every rater must have marked every case: a missing mask is an error."""
+        return self.min_raters is None
 
     # ---- labels ----------------------------------------------------------------------------
 

@@ -1,0 +1,159 @@
+"""Labels that overlap are scored as each alone; ignored voxels as if they were not there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import segjury
+from tests.small_panels import balls, protocol, soft, write_case
+
+WHOLE, CORE = "kidney and mass", "mass"
+REGIONS = {WHOLE: [1, 2], CORE: 2}
+OF_MASKS = ["dsc", "nsd", "hd95", "assd", "dice", "specificity", "mi", "kappa", "cldice", "betti"]
+OF_MASKS = [{"name": "nsd", "tolerance_mm": 1.0} if n == "nsd" else {"name": n} for n in OF_MASKS]
+for use in OF_MASKS:
+    if use["name"] in ("hd95", "assd"):
+        use["worst"] = "image-diagonal"
+    if use["name"] == "betti":
+        use["worst"] = "empty-prediction"
+OF_MAPS = [{"name": "thr_dsc"}, {"name": "mr_ece"}, {"name": "confidence"}]
+OF_MAPS.append({"name": "crps", "worst": "empty-prediction"})
+
+
+def nested_masks(seed, n):
+    """Label maps: 1 around 2, each drawn by `n` raters."""
+    outer, inner = balls(seed, n, radius=5), balls(seed + 50, n, radius=2.5)
+    return np.where(inner, 2, outer.astype(np.uint8)) * (outer | inner)
+
+
+def run(given, folder):
+    places = {name: folder / name for name in ("reference", "predictions")}
+    table = segjury.evaluate(given, **places)
+    return table.set_index(["method", "metric", "structure", "reading"])["value"]
+
+
+def test_labels_that_overlap_score_as_each_would_alone(tmp_path):
+    metrics = [*OF_MASKS, *OF_MAPS]
+    together = protocol(metrics, n_raters=3, labels=REGIONS)
+    alone = {name: protocol(metrics, n_raters=3, labels={"it": 1}) for name in REGIONS}
+    masks = nested_masks(3, 3)
+    drawn = {m: nested_masks(k, 1)[0] for k, m in enumerate("AB", 20)}
+    held = {WHOLE: lambda mask: mask > 0, CORE: lambda mask: mask == 2}
+    maps = {m: {n: soft(held[n](mask), 7) for n in REGIONS} for m, mask in drawn.items()}
+    raters = {str(k + 1): mask for k, mask in enumerate(masks)}
+    write_case(tmp_path / "both", together, "P1", raters, {m: (drawn[m], maps[m]) for m in drawn})
+    got = run(together, tmp_path / "both")
+    for name, spec in alone.items():
+        write_case(
+            tmp_path / name,
+            spec,
+            "P1",
+            {rater: held[name](mask) for rater, mask in raters.items()},
+            {m: (held[name](drawn[m]), {"it": maps[m][name]}) for m in drawn},
+        )
+        expected = run(spec, tmp_path / name).xs("all", level="structure")
+        of_label = got.xs(name, level="structure").loc[expected.index]
+        assert of_label.notna().any()
+        np.testing.assert_array_equal(of_label, expected)
+
+
+def test_a_region_of_a_number_that_is_ignored_is_refused():
+    with pytest.raises(ValueError, match="give two things the same number"):
+        protocol(["dsc"], n_raters=1, labels=REGIONS, ignore=2)
+
+
+def test_two_regions_of_the_same_numbers_are_refused():
+    with pytest.raises(ValueError, match="the label a has the numbers of another one"):
+        protocol(["dsc"], n_raters=1, labels={"a": [1, 2], "b": [2, 1]})
+
+
+def test_top_label_calibration_is_refused_where_labels_overlap():
+    with pytest.raises(ValueError, match="ece needs labels that do not overlap"):
+        protocol(["ece"], n_raters=2, labels=REGIONS)
+
+
+def test_a_region_of_a_number_that_no_file_holds_has_an_error_of_its_own(tmp_path):
+    given = protocol(["dsc"], n_raters=1, labels={"a": [1, 2]})
+    write_case(
+        tmp_path, given, "P1", {"1": nested_masks(1, 1)[0]}, {"A": (nested_masks(1, 1)[0] * 3, {})}
+    )
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    (problem,) = segjury.run(given, **places).problems
+    assert "method A: segmentation.nii.gz has unknown labels 3, 6, expected 0, 1, 2" in problem
+
+
+# ---- ignored voxels ------------------------------------------------------------------------
+
+
+def test_ignored_voxels_count_as_if_the_image_ended_before_them(tmp_path):
+    metrics = [
+        {"name": n} for n in ("dsc", "dice", "specificity", "accuracy", "mi", "kappa", "rand")
+    ]
+    metrics += [{"name": "thr_dsc"}, {"name": "confidence"}, {"name": "ece"}]
+    metrics.append({"name": "crps", "worst": "empty-prediction"})
+    metrics.append({"name": "mr_ece", "padding_voxels": 30})  # the whole image
+    spec = {"n_raters": 3, "labels": {"it": 1}}
+    with_it, without = protocol(metrics, **spec, ignore=9), protocol(metrics, **spec)
+    cut = 9  # planes that are kept
+    masks, drawn = balls(5, 3).astype(np.uint8), balls(6, 1)[0]
+    map_ = soft(drawn, 3)
+    marked = masks.copy()
+    marked[0, :, :, cut:] = 9  # one rater leaves these out
+    raters = {str(k + 1): mask for k, mask in enumerate(marked)}
+    write_case(tmp_path / "whole", with_it, "P1", raters, {"A": (drawn, {"it": map_})})
+    raters = {str(k + 1): mask[..., :cut] for k, mask in enumerate(masks)}
+    cropped = {"A": (drawn[..., :cut], {"it": map_[..., :cut]})}
+    write_case(tmp_path / "cropped", without, "P1", raters, cropped)
+    got, expected = run(with_it, tmp_path / "whole"), run(without, tmp_path / "cropped")
+    boxes = got.index.get_level_values("reading") != "corrected"
+    boxes &= got.index.get_level_values("metric") == "mr_ece"  # their box ends elsewhere
+    np.testing.assert_allclose(got[~boxes], expected[~boxes], rtol=1e-12)
+    assert got.notna().all()
+
+
+def test_what_is_predicted_where_all_is_ignored_costs_nothing(tmp_path):
+    given = protocol(["dsc"], n_raters=1, ignore=2)
+    mask = balls(1, 1)[0].astype(np.uint8)
+    mask[:3] = 2
+    drawn = mask == 1
+    more = drawn.copy()
+    more[:3] = True
+    write_case(tmp_path, given, "P1", {"1": mask}, {"A": (drawn, {}), "B": (more, {})})
+    assert (run(given, tmp_path) == 1.0).all()
+
+
+# ---- panels with gaps ----------------------------------------------------------------------
+
+
+def test_a_case_is_scored_against_the_raters_it_has(tmp_path):
+    metrics = [{"name": "dsc"}, *OF_MAPS]
+    names = ["A", "B", "C", "D"]
+    whole = protocol(metrics, raters="{case}_{rater}", rater_names=names, min_raters=2)
+    pair = protocol(metrics, raters="{case}_{rater}", rater_names=["B", "D"])
+    masks = dict(zip(names, balls(2, 4), strict=True))
+    drawn = balls(9, 1)[0]
+    method = {"M": (drawn, {"foreground": soft(drawn, 1)})}
+    for folder, spec in (("gaps", whole), ("pair", pair)):
+        write_case(tmp_path / folder, spec, "P1", {n: masks[n] for n in "BD"}, method)
+    assert run(whole, tmp_path / "gaps").equals(run(pair, tmp_path / "pair"))
+
+
+def test_missing_raters_of_a_case_change_nothing_elsewhere(tmp_path):
+    metrics = [{"name": "dsc"}, *OF_MAPS]
+    names = ["A", "B", "C"]
+    given = protocol(metrics, raters="{case}_{rater}", rater_names=names, min_raters=1)
+    for number, case in enumerate(("P1", "P2", "P3")):
+        drawn = balls(30 + number, 1)[0]
+        masks = dict(zip(names, balls(number, 3), strict=True))
+        method = {"M": (drawn, {"foreground": soft(drawn, 1)})}
+        write_case(tmp_path, given, case, masks, method)
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    before = segjury.run(given, **places)
+    (tmp_path / "reference" / "P2_B.nii.gz").unlink()
+    after = segjury.run(given, **places)
+    for name in ("scores", "details", "calibration"):
+        old, new = getattr(before, name), getattr(after, name)
+        kept = [table[table["case"] != "P2"].to_csv(index=False) for table in (old, new)]
+        assert kept[0] == kept[1]
+    assert not before.scores.equals(after.scores)
