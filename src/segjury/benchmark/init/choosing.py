@@ -49,6 +49,10 @@ def _spread(data: Data) -> bool:
     return data.several_raters and data.maps
 
 
+def _sampled(data: Data) -> bool:
+    return data.several_raters and data.samples
+
+
 # One line each, in the order of a table; a metric that does not exist is passed over.
 CHOICES = (
     Choice("dsc", "overlap"),
@@ -63,7 +67,8 @@ CHOICES = (
     Choice("mr_ece", "calibration of the probability map", lambda data: data.maps),
     Choice("crps", "volume, against the spread of the raters' volumes", _spread),
     Choice("brier", "error of the probability map", lambda d: d.maps and not d.several_raters),
-    Choice("ged", "samples against the raters", lambda data: data.several_raters and data.samples),
+    Choice("ged", "samples against raters, both as distributions", _sampled),
+    Choice("dice_match", "whether each rater has a sample of their own", _sampled),
 )
 
 

@@ -175,7 +175,7 @@ def _kind(pattern: str) -> str:
     if f"sub-{CASE}" in pattern or "_dseg" in pattern:
         return "BIDS"
     first = pattern.partition("/")[0]
-    if first == CASE:
+    if pattern.startswith(f"{CASE}/"):
         return "a folder per case"
     if RATER in first and "/" in pattern:
         return "a folder per rater"

@@ -44,8 +44,8 @@ class PredictionLayout:
 
     @property
     def has_maps(self) -> bool:
-        """Whether enough methods have probability maps for metrics of these."""
-        return len(self.with_maps) >= NEEDED * len(self.masks) > 0
+        """Whether enough methods have probability maps, or samples, whose mean is one."""
+        return len(self.with_maps | self.with_samples) >= NEEDED * len(self.masks) > 0
 
     @property
     def has_samples(self) -> bool:
