@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,12 +68,22 @@ def _next(made: Proposal, out: Path) -> list[str]:
     """The commands that go on from here."""
     protocol, reference = shlex.quote(str(out)), shlex.quote(str(made.reference))
     folders = f"{protocol} --reference {reference}"
+    results = shlex.quote(str(_beside(made.reference, made.predictions)))
     if made.predictions is None:
         lines = [f"segjury check {folders}"]
     else:
         folders += f" --predictions {shlex.quote(str(made.predictions))}"
         folders += " --follow-links" if made.follow_links else ""
-        lines = [f"segjury check {folders}", f"segjury evaluate {folders} --out results"]
+        lines = [f"segjury check {folders}", f"segjury evaluate {folders} --out {results}"]
     if len(made.protocol.reference.panel) > 1:
-        lines.append(f"segjury raters {protocol} --reference {reference} --out results/raters")
+        lines.append(f"segjury raters {protocol} --reference {reference} --out {results}/raters")
     return lines
+
+
+def _beside(*inputs: Path | None) -> Path:
+    """A folder for results that is in none that is read from."""
+    place = Path("results")
+    for folder in filter(None, inputs):
+        if place.resolve().is_relative_to(folder.resolve()):
+            place = Path(os.path.relpath(folder.resolve().parent / "results"))
+    return place

@@ -108,6 +108,8 @@ def check_reference_folder(protocol: Protocol, found: Iterable[Found]) -> list[P
         path = "/".join([*parts[:-1], alone]) if alone is not None else ""
         if parts == (protocol.cases.file,) or parts[-1] in COMPANIONS:
             return True
+        if len(parts) == 1 and parts[0].endswith(".toml"):
+            return True  # the protocol itself
         if ours in RAW_FOLDERS and parts[0] in RAW_FOLDERS and parts[0] != ours:
             return True  # the images, and the other part of the same dataset
         if CHANNEL.fullmatch(path[-5:]) and any(m.fullmatch(f"{path[:-5]}_0000") for m in channels):
