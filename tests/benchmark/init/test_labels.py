@@ -166,3 +166,15 @@ def test_too_many_raters_and_labels_for_any_protocol_are_told(tmp_path):
     names = [f"P{c}/annotation_{r}" for c in (1, 2) for r in range(1, 13)]
     with pytest.raises(InputError, match="12 raters with 3 labels are too many"):
         propose(put_all(tmp_path, *names, labels=(1, 2, 3)))
+
+
+def test_raters_in_names_are_found_beside_a_dataset_json(tmp_path):
+    put_all(tmp_path, *(f"P{c}_reader-{r}" for c in (1, 2) for r in "AB"))
+    put_json(tmp_path / "dataset.json", {"labels": {"background": 0, "a": 1}})
+    assert propose(tmp_path).protocol.reference.raters == "{case}_reader-{rater}"
+
+
+def test_numbers_in_names_are_no_raters_beside_a_dataset_json(tmp_path):
+    put_all(tmp_path, *(f"site{c}_{r}" for c in range(5) for r in (1, 2)))
+    put_json(tmp_path / "dataset.json", {"labels": {"background": 0, "a": 1}})
+    assert propose(tmp_path).protocol.reference.raters == "{case}"

@@ -102,7 +102,8 @@ def recognise(
             f"{_example(candidates)}; looked for {LOOKED_FOR}",
             "Rename them, or write a protocol by hand: `segjury protocols` shows one",
         )
-    return _layout(listing, split, by_path, "nnU-Net" if folder or whole_names else "")
+    is_raw = whole_names and RATER not in split.pattern
+    return _layout(listing, split, by_path, "nnU-Net" if is_raw else "")
 
 
 def _nnunet_folder(found: Iterable[Image]) -> str | None:

@@ -62,13 +62,17 @@ def best_split(
     The fewest cases and raters together that make up all files, which is the fullest table of
     both. Of splits alike in that, the one whose raters are called so, which has fewer raters than
     cases, and whose cases end at the last separator. Splits into `known` names of cases come
-    first. With `whole_names` a file's whole name is the case, as in nnU-Net's folders.
+    first. With `whole_names`, as in nnU-Net's folders, a file's whole name is the case unless a word
+    says that raters are in it.
     """
     best: tuple[tuple[float, ...], Split] | None = None
-    for told in [_whole(paths, -1)] if whole_names else _ways(paths):
-        everywhere = [(case, template_of(text, case)) for case, text in told]
-        for way in (told, everywhere) if everywhere != told else (told,):
-            if (rated := _judged(paths, way, known)) and (best is None or rated[0] < best[0]):
+    for first, once in enumerate(_ways(paths)):
+        everywhere = [(case, template_of(text, case)) for case, text in once]
+        for way in (once, everywhere) if everywhere != once else (once,):
+            rated = _judged(paths, way, known)
+            if rated and whole_names and first and not tells_of_raters(rated[1].pattern):
+                continue
+            if rated and (best is None or rated[0] < best[0]):
                 best = rated
     return best[1] if best else None
 
@@ -214,7 +218,7 @@ def _raters(
         if found is None:
             continue
         pattern, raters = found
-        told = _tells_of_raters(pattern)
+        told = tells_of_raters(pattern)
         files = sum(len(by_template[template]) for template in templates)
         cases = len({case for template in templates for case in by_template[template]})
         few = len(templates) <= cases and files >= FULL_ENOUGH * cases * len(templates)
@@ -265,7 +269,7 @@ def _ends_a_name(end: str, rest: Sequence[str]) -> bool:
     return all(rest) and end[-1] in _EDGE and end.count("{") == end.count("}")
 
 
-def _tells_of_raters(pattern: str) -> bool:
+def tells_of_raters(pattern: str) -> bool:
     """Whether a word before `{rater}`, or the folder above it, says what it stands for."""
     if RATER not in pattern:
         return False
