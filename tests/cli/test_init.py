@@ -92,6 +92,7 @@ def test_a_folder_that_is_not_understood_says_what_was_looked_for(nnunet):
     words = ("--reference", "odd", "--predictions", "runs", "--out", "results")
     done = segjury("evaluate", *words, cwd=nnunet)
     assert done.returncode == 2
+    assert "no protocol is given, and none can be made from the files: " in done.stderr
     assert "looked for <case>/annotation_<rater>" in done.stderr
 
 

@@ -70,7 +70,7 @@ def evaluate(
     something could not be scored for a reason that may be gone: run the same command again; 130
     interrupted; 143 terminated.
     """
-    from segjury.benchmark.init import propose
+    from segjury.benchmark.init import assume
     from segjury.benchmark.layout import case_names, scored_cases
     from segjury.cli.output.run_log import Log
     from segjury.cli.output.terminal import answer
@@ -79,7 +79,7 @@ def evaluate(
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:
-        made = None if protocol else propose(reference, predictions)
+        made = None if protocol else assume(reference, predictions)
         if made:
             log.note(made.assumed)
         asked = made.protocol if made else str(protocol)

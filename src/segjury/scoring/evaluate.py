@@ -15,7 +15,7 @@ from segjury.benchmark.folders import (
     submitted,
     unknown_cases,
 )
-from segjury.benchmark.init import propose
+from segjury.benchmark.init import assume
 from segjury.benchmark.layout import case_names
 from segjury.benchmark.names import doubtful
 from segjury.errors import InputError, escaped
@@ -135,7 +135,7 @@ def run(
     limits = _limits(time_limit_s, memory_limit_gb)
     truth, given = Path(reference), Path(predictions)
     if protocol is None:
-        made = propose(truth, given)
+        made = assume(truth, given)
         protocol, text = made.protocol, made.text
         on_note(made.assumed)
     folder = None if out is None else Path(out)

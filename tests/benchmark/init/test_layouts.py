@@ -150,7 +150,7 @@ def test_sessions_are_linked_as_cases_where_no_pattern_says_their_folders(tmp_pa
         for sub, ses, rater in product((1, 2), (1, 2), "AB")
     ]
     put_all(tmp_path / "bids", *names)
-    with pytest.raises(InputError, match=r"no pattern describes .* Give `link`"):
+    with pytest.raises(InputError, match=r"no pattern describes .* give `link`"):
         propose(tmp_path / "bids")
     made = propose(tmp_path / "bids", link=tmp_path / "links")
     assert made.reference == tmp_path / "links" / "reference"
@@ -204,3 +204,24 @@ def test_images_alone_are_no_masks(tmp_path):
         put(tmp_path / f"ct_{k}.nii.gz", (box() * 0.25).astype("f4"))
     with pytest.raises(InputError, match="is not a mask"):
         propose(tmp_path)
+
+
+def test_a_folder_whose_name_no_pattern_can_have_is_given_itself_or_linked(tmp_path):
+    folder = put_all(tmp_path / "x", *of("labels (1)/{case}_reader-{rater}", DIGITS, "AB"))
+    with pytest.raises(InputError, match="no pattern describes the folders of labels"):
+        propose(folder)
+    assert found_in(folder / "labels (1)")[1:] == (["A", "B"], sorted(DIGITS))
+    assert cases_of(propose(folder, link=tmp_path / "links")) == sorted(DIGITS)
+
+
+def test_images_whose_names_no_pattern_can_have_are_left_out(tmp_path):
+    put_all(tmp_path, *of("{case}/annotation_{rater}", ("P1", "P2"), "12"))
+    put_all(tmp_path, "P1/image (1)", "P2/image (1)", "P1/ct {x}", "P2/ct {x}")
+    made = propose(tmp_path)
+    assert made.protocol.reference.image is None
+
+
+def test_cases_may_be_named_in_any_script(tmp_path):
+    cases = ("Müller (1)", "山田 #2")
+    shown, panel, known = found_in(put_all(tmp_path, *of("{case}_reader{rater}", cases, "12")))
+    assert (shown, panel, known) == ("{case}_reader{rater}", ["1", "2"], sorted(cases))

@@ -37,7 +37,7 @@ from segjury.benchmark.folders import (
     refuse_wrong_folders,
     submitted,
 )
-from segjury.benchmark.init import propose
+from segjury.benchmark.init import assume
 from segjury.benchmark.layout import folder_names, found_cases, unknown_raters
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
@@ -131,7 +131,7 @@ def check(
     if protocol is None:
         if reference is None:
             raise InputError("a protocol is needed", "Give one, or `reference`, to make it from")
-        made = propose(reference, predictions)
+        made = assume(reference, predictions)
         protocol, notes = made.protocol, (made.assumed,)
     protocol = load_protocol(protocol, allow_code=allow_code)
     if images and (reference or not predictions):

@@ -12,6 +12,7 @@ from segjury.benchmark.init.listing import Image, Listing
 from segjury.benchmark.init.splitting import (
     Split,
     best_split,
+    can_be_a_pattern,
     natural,
     split_without_folders,
     template_of,
@@ -100,7 +101,7 @@ def recognise(
         raise InputError(
             f"the files in {listing.folder} follow no layout that is known, such as "
             f"{_example(candidates)}; looked for {LOOKED_FOR}",
-            "Rename them, or write a protocol by hand: `segjury protocols` shows one",
+            "Rename them, with letters, digits and _-.=+@ in names that are the same for all cases",
         )
     is_raw = whole_names and RATER not in split.pattern
     return _layout(listing, split, by_path, "nnU-Net" if is_raw else "")
@@ -154,7 +155,11 @@ def _layout(
         raise InputError(
             f"the raters {listed(same[:2], last=' and ')} differ in capitals only", "Rename one"
         )
-    one_of = {role: each[0] for role, each in split.by_role.items() if len(each) == 1}
+    one_of = {
+        role: each[0]
+        for role, each in split.by_role.items()
+        if len(each) == 1 and can_be_a_pattern(each[0])
+    }
     marks = {
         case: {rater: by_path[path] for rater, path in of_case.items()}
         for case, of_case in split.marks.items()
@@ -207,7 +212,11 @@ def _image(listing: Listing, split: Split) -> str | None:
                 break
     for role in split.by_role.get("image", ()):
         counts[role] = max(counts[role], len(split.marks) // 2 + 1)
-    common = [template for template, count in counts.items() if 2 * count > len(cases)]
+    common = [
+        template
+        for template, count in counts.items()
+        if 2 * count > len(cases) and can_be_a_pattern(template)
+    ]
     first = [template for template in common if template.endswith(CHANNEL)]
     others = [template for template in common if not template[-4:].isdigit()]
     return min(first or others, key=lambda each: (-counts[each], natural(each)), default=None)

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from segjury.benchmark.init.listing import Image, Listing
-from segjury.benchmark.init.splitting import before_known_word, natural, template_of
+from segjury.benchmark.init.splitting import (
+    before_known_word,
+    can_be_a_pattern,
+    natural,
+    template_of,
+)
 from segjury.benchmark.init.words import SEPARATORS, role_of
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
@@ -76,7 +81,7 @@ def recognise_predictions(
     for image, case, template in told:
         method = listing.folder.resolve().name if one_method else image.parts[0]
         below = template if one_method else template.partition("/")[2]
-        if CASE in below:
+        if CASE in below and can_be_a_pattern(below):
             files[below][method][case] = image
     methods = sorted({method for of in files.values() for method in of})
     for method in methods:
@@ -84,7 +89,8 @@ def recognise_predictions(
     masks = _mask_templates(files)
     if not masks:
         raise InputError(
-            f"{listing.folder} has no masks of the cases", "Expected <method>/<case>.nii.gz"
+            f"{listing.folder} has no masks of the cases in a layout that a protocol can say",
+            "Expected <method>/<case>/segmentation.nii.gz or <method>/<case>.nii.gz",
         )
     mask, also = masks[0], masks[1:]
     by_method: dict[str, list[Path]] = {method: [] for method in methods}

@@ -19,7 +19,7 @@ from segjury.benchmark.init.predictions import (
 )
 from segjury.benchmark.init.writing import Facts, protocol_lines
 from segjury.benchmark.layout import found_cases
-from segjury.errors import InputError, escaped
+from segjury.errors import InputError, PassingError, escaped
 from segjury.protocols import Protocol
 from segjury.protocols.load import SCHEMA
 from segjury.runtime.paths import make_folder
@@ -91,7 +91,7 @@ def propose(
             example = next(iter(layout.masks)).relative_to(folder)
             raise InputError(
                 f"no pattern describes the folders of {escaped(str(example))}",
-                "Give `link`, a new folder for links to the files in segjury's layout",
+                "Have `segjury init` make links in segjury's layout: give `link`, a new folder",
             )
         reference = link_reference(layout, link / "reference")
         layout = recognise(list_files(reference))
@@ -100,7 +100,7 @@ def propose(
         if link is None:
             raise InputError(
                 f"{predictions} is an export of Grand Challenge",
-                "Give `link`, a new folder for links to the masks in segjury's layout",
+                "Have `segjury init` make links in segjury's layout: give `link`, a new folder",
             )
         for method, export in exports:
             link_grand_challenge(
@@ -119,6 +119,16 @@ def propose(
     return Proposal(
         text, protocol, layout.folder, predictions, tuple(_found(facts)), tuple(notes), links
     )
+
+
+def assume(reference: Path, predictions: Path | None) -> Proposal:
+    """The protocol that is used where none is given."""
+    try:
+        return propose(reference, predictions)
+    except PassingError:
+        raise
+    except InputError as error:
+        raise error.about("no protocol is given, and none can be made from the files:") from None
 
 
 def init(

@@ -15,18 +15,26 @@ from segjury.benchmark.init.words import (
     parts_of,
     role_of,
 )
-from segjury.protocols.patterns import CASE, RATER
+from segjury.protocols.patterns import CASE, MOST_FOLDERS, RATER
 from segjury.protocols.reference import LARGEST_PANEL
 
 MOST_SEPARATORS = 8  # from the end of a name at which it may be split
 MOST_TEMPLATES = 2 * LARGEST_PANEL
 FULL_ENOUGH = 0.75  # the part of cases times raters that is there, where no word says "rater"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
-_LITERAL = re.compile(r"[A-Za-z0-9_{} .=+@/-]{1,200}")
+_LITERAL = re.compile(r"[A-Za-z0-9_ .=+@/-]{1,200}")
 _EDGE = f"{SEPARATORS}/"
 _FIRST_WORD = re.compile(r"[^_\-. ]+")
 
 Path = tuple[str, ...]  # the parts of one below the folder, without its ending
+
+
+def can_be_a_pattern(text: str) -> bool:
+    """Whether a protocol may have a pattern: its letters, its depth, and no dots at its ends."""
+    plain = re.sub("{(case|rater|label|sample)}", "x", text)
+    parts = plain.split("/")
+    ends = all(part and part[0] not in ". " and part[-1] not in ". " for part in parts)
+    return ends and len(parts) <= MOST_FOLDERS and _LITERAL.fullmatch(plain) is not None
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,8 @@ def best_split(
     The fewest cases and raters together that make up all files, which is the fullest table of
     both. Of splits alike in that, the one whose raters are called so, which has fewer raters than
     cases, and whose cases end at the last separator. Splits into `known` names of cases come
-    first. With `whole_names`, as in nnU-Net's folders, a file's whole name is the case unless a word
-    says that raters are in it.
+    first. With `whole_names`, as in nnU-Net's folders, the whole name of a file is the case unless
+    a word says that raters are in it.
     """
     best: tuple[tuple[float, ...], Split] | None = None
     for first, once in enumerate(_ways(paths)):
@@ -185,7 +193,7 @@ def _judged(
     if found is None:
         return None
     pattern, rater_of, told = found
-    if not _LITERAL.fullmatch(pattern):
+    if not can_be_a_pattern(pattern):
         return None
     marks: dict[str, dict[str, Path]] = {}
     for template, rater in rater_of.items():
