@@ -225,3 +225,14 @@ def test_cases_may_be_named_in_any_script(tmp_path):
     cases = ("Müller (1)", "山田 #2")
     shown, panel, known = found_in(put_all(tmp_path, *of("{case}_reader{rater}", cases, "12")))
     assert (shown, panel, known) == ("{case}_reader{rater}", ["1", "2"], sorted(cases))
+
+
+def test_a_file_named_as_the_case_beside_its_mask_is_the_image(tmp_path):
+    from segjury.benchmark.check import check
+
+    put_all(tmp_path, *(f"{case}{end}" for case in DIGITS for end in ("", "_mask")))
+    made = propose(tmp_path)
+    spec = made.protocol.reference
+    assert (spec.raters, spec.image) == ("{case}_mask", "{case}")
+    assert cases_of(made) == sorted(DIGITS)
+    assert check(made.protocol, reference=tmp_path).problems == []

@@ -187,3 +187,10 @@ def test_predictions_of_other_cases_are_refused(tmp_path, masks):
         propose(masks, tmp_path / "runs")
     with pytest.raises(InputError, match="both reference and predictions"):
         propose(masks, masks)
+
+
+def test_other_files_that_may_be_masks_are_told(tmp_path, masks):
+    runs = tmp_path / "runs"
+    put_all(runs, *(f"{case}/{method}" for case in CASES for method in ("TeamA", "TeamB")))
+    (note,) = propose(masks, runs).notes
+    assert note == "predictions are read as TeamA, and not as {case}/TeamB"

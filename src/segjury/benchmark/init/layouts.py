@@ -210,8 +210,9 @@ def _image(listing: Listing, split: Split) -> str | None:
                 template = template_of(image.path, case)
                 counts[template] += role_of(template) == "image"
                 break
-    for role in split.by_role.get("image", ()):
-        counts[role] = max(counts[role], len(split.marks) // 2 + 1)
+    plain = [t for t in split.by_role.get("unknown", ()) if t.rpartition("/")[2] == CASE]
+    for template in split.by_role.get("image", ()) or plain:  # `P1` beside `P1_mask` is an image
+        counts[template] = max(counts[template], len(split.marks) // 2 + 1)
     common = [
         template
         for template, count in counts.items()

@@ -39,6 +39,7 @@ class PredictionLayout:
     with_samples: frozenset[str] = frozenset()
     cases: frozenset[str] = frozenset()
     unplaced: tuple[str, ...] = ()  # maps whose labels nobody knows
+    unused: tuple[str, ...] = ()  # patterns of other files that may be masks
     archives: bool = False
     is_one_method: bool = field(default=False)
 
@@ -93,6 +94,7 @@ def recognise_predictions(
             "Expected <method>/<case>/segmentation.nii.gz or <method>/<case>.nii.gz",
         )
     mask, also = masks[0], masks[1:]
+    unused = [t for t in files if role_of(t) in ("mask", "unknown") and t not in masks]
     by_method: dict[str, list[Path]] = {method: [] for method in methods}
     for template in (mask, *also):
         for method, of_case in files[template].items():
@@ -112,6 +114,7 @@ def recognise_predictions(
         frozenset(with_samples if sample else ()),
         frozenset(case for _, case, _ in told),
         tuple(unplaced),
+        tuple(sorted(unused, key=natural)),
         bool(archives),
         one_method,
     )

@@ -260,6 +260,9 @@ def _notes(facts: Facts, protocol: Protocol) -> list[str]:
         notes.append(f"masks have labels that {facts.labels.source} does not name: {numbers}")
     if made and (absent := [case for case in layout.cases if case not in made.cases]):
         notes.append(f"nobody predicts {listed(absent, most=MOST_NAMED)}")
+    if made and made.unused:
+        names = listed(made.unused, most=MOST_NAMED)
+        notes.append(f"predictions are read as {made.mask}, and not as {names}")
     if made and made.unplaced:
         notes.append("the probability maps do not name the labels, and are not used")
     return [escaped(note) for note in notes]

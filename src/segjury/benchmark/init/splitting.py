@@ -210,8 +210,12 @@ def _judged(
         float([CASE in part for part in pattern.split("/")].index(True)),
         -sum(map(len, marks)) / len(marks),
     )
-    others = {role: tuple(each) for role, each in roles.items() if role not in ("mask", "unknown")}
+    others = {role: left for role, each in roles.items() if (left := _without(each, rater_of))}
     return rank, Split(pattern, {case: marks[case] for case in sorted(marks)}, others)
+
+
+def _without(templates: Sequence[str], chosen: Collection[str]) -> tuple[str, ...]:
+    return tuple(template for template in templates if template not in chosen)
 
 
 def _raters(

@@ -26,7 +26,7 @@ _MAP = re.compile(
 )
 _CONSENSUS = re.compile(r"(?i:consensus|staple|majority|vote|fused|fusion|merged|agreed)")
 _IMAGE = re.compile(
-    r"(?i:images?|img|ct|cta|mri?|pet|scan|volume|t1w?|t2w?|t1ce|flair|adc|dwi|bold|us)"
+    r"(?i:images?|imaging|img|ct|cta|mri?|pet|scan|volume|t1w?|t2w?|t1ce|flair|adc|dwi|bold|us)"
 )
 _IMAGE_FOLDER = re.compile(r"(?i:images?(tr|ts|val)?|imgs?|scans?|raw|volumes?|cts?|mris?)")
 _CHANNEL = re.compile(rf".*{re.escape(CASE)}_\d{{4}}")  # of an image, as nnU-Net names them
