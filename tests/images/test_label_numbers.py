@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import nibabel as nib
 import numpy as np
 import pytest
+from PIL import Image
 
 from segjury.errors import InputError
 from segjury.images import read_label_numbers, write_volume
@@ -42,3 +44,17 @@ def test_a_mask_without_a_label_has_none(tmp_path):
 def test_what_is_no_label_is_refused_with_the_name_of_the_file(tmp_path, values, said):
     with pytest.raises(InputError, match=rf"mask.nii.gz ({said})"):
         read_label_numbers(written(tmp_path / "mask.nii.gz", values))
+
+
+def test_the_white_of_a_picture_is_label_1(tmp_path):
+    array = np.zeros((6, 5), np.uint8)
+    array[2:4, 1:3] = 255
+    Image.fromarray(array).save(tmp_path / "mask.png")
+    assert read_label_numbers(tmp_path / "mask.png") == (1,)
+
+
+def test_channels_are_labels_by_their_numbers(tmp_path):
+    channels = np.zeros((5, 4, 3, 3), np.uint8)
+    channels[1:3, 1:3, 1, 0] = channels[2:4, 1:3, 1, 2] = 1
+    nib.save(nib.Nifti1Image(channels, np.eye(4)), tmp_path / "mask.nii.gz")
+    assert read_label_numbers(tmp_path / "mask.nii.gz") == (1, 3)

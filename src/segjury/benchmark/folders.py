@@ -15,7 +15,7 @@ from segjury.benchmark.layout import CaseFiles, Place, folder_names, is_narrower
 from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
-from segjury.protocols.patterns import CASE, SAMPLE, filled, lies_in_case_folder, matcher
+from segjury.protocols.patterns import CASE, LABEL, SAMPLE, filled, lies_in_case_folder, matcher
 from segjury.runtime.paths import resolved
 
 MOST_DIGITS = 6  # of a sample's number
@@ -180,6 +180,8 @@ def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> lis
     spec = protocol.prediction
     stems = [spec.mask, *protocol.probability_stems.values()]
     found = [path for stem in stems for path in Place.of(stem, method_folder, case).candidates]
+    if protocol.probability_stems:
+        found += map_of_all(protocol, method_folder, case)
     if reads_samples(protocol):
         found += [path for place in sample_places(protocol, method_folder, case) for path in place]
     if CASE not in spec.mask:
@@ -238,6 +240,23 @@ def sample_places(protocol: Protocol, method_folder: Path, case: str) -> list[li
     return [found[number] for number in sorted(found)]
 
 
+def sample_files(protocol: Protocol, method_folder: Path, case: str) -> tuple[Path, ...]:
+    """The file of each sample; an `InputError` where there is none, or too many."""
+    places, most = sample_places(protocol, method_folder, case), protocol.prediction.most_samples
+    if not places:
+        pattern = Place.of(numbered_sample(protocol.prediction.sample), method_folder, case)
+        first = f"{pattern.stem.replace(SAMPLE, '01')}{images.SUFFIXES[0]}"
+        raise MissingInputError(f"{first} is missing", "Give a mask for each sample")
+    if len(places) > most:
+        what = f"there are {len(places)} samples, at most {most} are read"
+        raise InputError(what, "Give fewer", kind="too-many-samples")
+    for place in places:
+        if len(place) > 1:
+            names = ", ".join(path.name for path in place)
+            raise InputError(f"there are {names}", "Keep one of them", kind="two-files")
+    return tuple(path for (path,) in places)
+
+
 @dataclass(frozen=True)
 class PredictionFiles:
     """The mask of a prediction, for each label the file with its probability map, and samples.
@@ -285,6 +304,7 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
     only_samples = protocol.needs_samples and sample_places(protocol, method_folder, case)
     mask = None if only_samples and not place.candidates else place.find()
     maps, no_maps = {}, {}
+    shared = map_of_all(protocol, method_folder, case)
     archive = _archive(protocol, method_folder, case)
     for name, stem in protocol.probability_stems.items():
         place = Place.of(stem, method_folder, case)
@@ -292,10 +312,18 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
             maps[name] = archive
             continue
         try:
-            maps[name] = place.find()
+            maps[name] = place.find() if place.candidates or not shared else shared[0]
         except MissingInputError as error:
             no_maps[name] = error
     return _with_samples(protocol, method_folder, case, PredictionFiles(mask, maps, no_maps))
+
+
+def map_of_all(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
+    """The file with a channel for the map of each label, if there are several labels."""
+    pattern = protocol.prediction.probability
+    if LABEL in pattern or len(protocol.label_names) == 1:
+        return []
+    return Place.of(pattern, method_folder, case).candidates
 
 
 def _in_flat_files(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:
@@ -328,23 +356,12 @@ def _with_samples(
     """The files and those of samples, if a metric wants these, or a map that is not there."""
     if not reads_samples(protocol):
         return found
-    pattern = Place.of(numbered_sample(protocol.prediction.sample), method_folder, case)
-    first = f"{pattern.stem.replace(SAMPLE, '01')}{images.SUFFIXES[0]}"
-    places = sample_places(protocol, method_folder, case)
-    most = protocol.prediction.most_samples
-    if len(places) > most:
-        error = InputError(
-            f"there are {len(places)} samples, at most {most} are read", "Give fewer"
-        )
+    try:
+        return replace(found, samples=sample_files(protocol, method_folder, case))
+    except InputError as error:
+        if found.mask is None:
+            raise
         return replace(found, no_samples=error)
-    for place in places:
-        if len(place) > 1:
-            names = ", ".join(path.name for path in place)
-            raise InputError(f"there are {names}", "Keep one of them", kind="two-files")
-    if not places:
-        missing = MissingInputError(f"{first} is missing", "Give sample_01, sample_02, ...")
-        return replace(found, no_samples=missing)
-    return replace(found, samples=tuple(path for (path,) in places))
 
 
 def link_refused(path: Path) -> InputError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segjury.images.finding import candidates, find, is_file, is_folder, suffix
-from segjury.images.formats import SUFFIXES
+from segjury.images.formats import SUFFIXES, WRITTEN
 from segjury.images.formats.npz import read_nnunet_probability
 from segjury.images.formats.values import whole_numbers
 from segjury.images.reading import (
@@ -12,13 +12,16 @@ from segjury.images.reading import (
     read_label_numbers,
     read_mask,
     read_probability,
+    read_segment_names,
     read_volume,
     suffix_of,
     write_volume,
+    written_suffix,
 )
 
 __all__ = [
     "SUFFIXES",
+    "WRITTEN",
     "candidates",
     "check_header",
     "find",
@@ -29,9 +32,11 @@ __all__ = [
     "read_mask",
     "read_nnunet_probability",
     "read_probability",
+    "read_segment_names",
     "read_volume",
     "suffix",
     "suffix_of",
     "whole_numbers",
     "write_volume",
+    "written_suffix",
 ]

@@ -129,14 +129,16 @@ def test_names_of_an_itk_snap_label_file(tmp_path):
 
 
 def test_names_in_the_header_of_a_slicer_segmentation(tmp_path):
-    path = put(tmp_path / "P1.seg.nrrd", box(4, 1, 2))
+    path = put(tmp_path / "P1.nrrd", box(4, 1, 2)).rename(tmp_path / "P1.seg.nrrd")
     content = path.read_bytes()
     head, end, data = content.partition(b"\n\n")
-    names = b"\nSegment0_LabelValue:=1\nSegment0_Name:=aorta\nSegment1_LabelValue:=2"
+    names = b"\nSegment0_LabelValue:=1\nSegment0_Name:=aorta"
+    names += b"\nSegment0_Layer:=0\nSegment1_LabelValue:=2\nSegment1_Name:=left atrium"
+    names += b"\nSegment1_Layer:=0"
     path.write_bytes(head + names + end + data)
     made = propose(tmp_path)
-    assert made.protocol.reference.labels == {"aorta": 1, "label_2": 2}
-    assert made.protocol.reference.raters == "{case}.seg"
+    assert made.protocol.reference.labels == {"aorta": 1, "left atrium": 2}
+    assert made.protocol.reference.raters == "{case}"
 
 
 def test_labels_of_floats_are_read_and_others_refused(tmp_path):

@@ -236,3 +236,10 @@ def test_a_file_named_as_the_case_beside_its_mask_is_the_image(tmp_path):
     assert (spec.raters, spec.image) == ("{case}_mask", "{case}")
     assert cases_of(made) == sorted(DIGITS)
     assert check(made.protocol, reference=tmp_path).problems == []
+
+
+def test_an_odd_file_or_a_picture_beside_the_masks_changes_nothing(tmp_path):
+    put_all(tmp_path, *of("labels/{case}_reader-{rater}", DIGITS, "AB"), "labels/overview")
+    (tmp_path / "labels" / "overview.png").touch()
+    shown, panel, _ = found_in(tmp_path)
+    assert (shown, panel) == ("labels/{case}_reader-{rater}", ["A", "B"])

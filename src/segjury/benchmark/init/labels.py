@@ -19,8 +19,6 @@ SMALL_VOXELS = 1 << 27  # of all masks together
 MOST_BYTES = 1 << 20  # of a file with names of labels
 
 _ITK_SNAP = re.compile(r'\s*(\d{1,6})(?:\s+[\d.]{1,12}){6}\s+"([^"]*)"\s*')
-_NUMBER = re.compile(r"[0-9]{1,3}")
-_SEGMENT = re.compile(r"Segment(\d{1,5})_(Name|LabelValue|Layer):=(.*)")
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,12 @@ def _names(folder: Path, masks: Sequence[Path]) -> tuple[str, dict[int, str]]:
         names = {int(line[1]): usable_name(line[2]) for line in lines if line}
         if names:
             return path.name, names
-    if masks and masks[0].name.endswith(".seg.nrrd"):
-        return "the headers of the masks", _segments(_start(masks[0]))
-    return "", {}
+    try:
+        segments = images.read_segment_names(masks[0]) if masks else {}
+    except InputError:
+        segments = {}
+    named = {number: name for number, name in segments.items() if name == usable_name(name)}
+    return ("the headers of the masks" if named else ""), named
 
 
 def _start(path: Path) -> str:
@@ -120,16 +121,3 @@ def _start(path: Path) -> str:
             return file.read(MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def _segments(text: str) -> dict[int, str]:
-    """The names that 3D Slicer writes into the header of a segmentation."""
-    fields: dict[str, dict[str, str]] = {}
-    for line in text.partition("\n\n")[0].splitlines():
-        if found := _SEGMENT.fullmatch(line.rstrip("\r")):
-            fields.setdefault(found[1], {})[found[2]] = found[3]
-    return {
-        int(each["LabelValue"]): usable_name(each["Name"])
-        for each in fields.values()
-        if _NUMBER.fullmatch(each.get("LabelValue", "")) and each.get("Name")
-    }

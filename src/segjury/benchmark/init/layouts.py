@@ -84,6 +84,7 @@ def recognise(
             "Give the folder that has the masks of the raters",
         )
     folder = _nnunet_folder(listing.images)
+    listing = listing.of_volumes()
     by_path = {image.parts: image for image in listing.images}
     if len(by_path) < len(listing.images):
         _refuse_two_formats(listing.images)

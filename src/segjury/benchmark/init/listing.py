@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segjury import images
 from segjury.errors import InputError
+from segjury.images.formats.raster import SUFFIXES as PICTURES
 from segjury.protocols.patterns import MOST_FOLDERS
 
 MOST_ENTRIES = 300_000  # files and folders that are listed
@@ -40,6 +41,11 @@ class Listing:
     folder: Path
     images: tuple[Image, ...]
     archives: tuple[tuple[str, ...], ...]  # of nnU-Net's probabilities
+
+    def of_volumes(self) -> Listing:
+        """The same without pictures, which beside volumes are there to be looked at."""
+        volumes = tuple(each for each in self.images if each.end not in PICTURES)
+        return replace(self, images=volumes) if volumes else self
 
     def without(self, folder: Path) -> Listing:
         """The same but for a folder below."""

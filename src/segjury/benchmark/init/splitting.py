@@ -116,9 +116,9 @@ def _ways(paths: Sequence[Path]) -> Iterator[Way]:
         yield way
     for count in range(1, MOST_SEPARATORS + 1):
         cases = [_before_last(path[-1], count) for path in paths]
-        if not all(cases):
+        if sum(map(bool, cases)) < FULL_ENOUGH * len(cases):
             break
-        yield _beginnings(paths, cases)
+        yield _beginnings(paths, [case or p[-1] for case, p in zip(cases, paths, strict=True)])
 
 
 def _whole(paths: Sequence[Path], place: int) -> Way:
