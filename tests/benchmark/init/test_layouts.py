@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 
 from segjury.benchmark.init import propose
@@ -243,3 +244,15 @@ def test_an_odd_file_or_a_picture_beside_the_masks_changes_nothing(tmp_path):
     (tmp_path / "labels" / "overview.png").touch()
     shown, panel, _ = found_in(tmp_path)
     assert (shown, panel) == ("labels/{case}_reader-{rater}", ["A", "B"])
+
+
+def test_pictures_are_masks_where_there_are_no_volumes(tmp_path):
+    from PIL import Image
+
+    for case, rater in product(("P1", "P2"), "AB"):
+        array = np.zeros((12, 10), np.uint8)
+        array[2:8, 3:7] = 255
+        Image.fromarray(array).save(tmp_path / f"{case}_reader-{rater}.png")
+    made = propose(tmp_path)
+    assert made.protocol.reference.labels == {"label_1": 1}
+    assert cases_of(made) == ["P1", "P2"]

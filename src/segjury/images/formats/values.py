@@ -89,7 +89,7 @@ class Numbers(Labels):
     def __call__(self, values: NDArray[Any]) -> NDArray[np.uint8]:
         """The labels of some voxels."""
         labels = super().__call__(values)
-        self._seen |= np.bincount(labels, minlength=256) > 0
+        self._seen |= np.bincount(labels.ravel(order="K"), minlength=256) > 0
         return labels
 
     def check(self) -> None:
