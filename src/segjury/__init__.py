@@ -9,6 +9,7 @@ from segjury.errors import InputError
 if TYPE_CHECKING:
     from segjury.benchmark.check import check
     from segjury.benchmark.curate import curate
+    from segjury.benchmark.init import init
     from segjury.benchmark.phantoms import write_phantom
     from segjury.benchmark.phantoms.simulation import simulate_raters
     from segjury.benchmark.split import split
@@ -26,6 +27,7 @@ __all__ = [
     "compare",
     "curate",
     "evaluate",
+    "init",
     "load_protocol",
     "measure_raters",
     "read",
@@ -40,6 +42,7 @@ _MODULES = {  # imported when first used, so that `import segjury` stays fast
     "compare": "segjury.platforms.compare",
     "curate": "segjury.benchmark.curate",
     "evaluate": "segjury.scoring.evaluate",
+    "init": "segjury.benchmark.init",
     "load_protocol": "segjury.protocols",
     "measure_raters": "segjury.platforms.notebook",
     "read": "segjury.platforms.notebook",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     epilog="Example: [cyan]segjury check curvas-pdacvi-2025 --reference ref --predictions pred[/]"
 )
 def check(
-    protocol: options.ProtocolArgument,
+    protocol: options.OptionalProtocolArgument = None,
     reference: Annotated[Path | None, typer.Option(help="Folder with one folder per case.")] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="Folder with one folder per method.")

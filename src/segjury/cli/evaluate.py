@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 @app.command(
     epilog="Examples: [cyan]segjury evaluate curvas-pdacvi-2025 --reference ref --predictions pred "
-    "--out results[/]; [cyan]... --scheduler tcp://HOST:8786[/]"
+    "--out results[/]; [cyan]segjury evaluate --reference labelsTs --predictions runs --out out[/];"
+    " [cyan]... --scheduler tcp://HOST:8786[/]"
 )
 def evaluate(
-    protocol: options.ProtocolArgument,
+    *,
+    protocol: options.OptionalProtocolArgument = None,
     reference: options.ReferenceOption,
     predictions: Annotated[Path, typer.Option(help="Folder with one folder per method.")],
     out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
@@ -58,6 +60,8 @@ def evaluate(
 ) -> None:
     """Score every method on every case.
 
+    Without a protocol, one is made from the files, as `segjury init` does.
+
     Finished results are kept: an interrupted run goes on where it stopped, and only what changed
     is computed again.
 
@@ -66,6 +70,7 @@ def evaluate(
     something could not be scored for a reason that may be gone: run the same command again; 130
     interrupted; 143 terminated.
     """
+    from segjury.benchmark.init import assume
     from segjury.benchmark.layout import case_names, scored_cases
     from segjury.cli.output.run_log import Log
     from segjury.cli.output.terminal import answer
@@ -74,12 +79,16 @@ def evaluate(
 
     log = Log("json" if log_json else "quiet" if quiet else "shown")
     try:
-        definition = load_protocol(protocol, allow_code=allow_code)
+        made = None if protocol else assume(reference, predictions)
+        if made:
+            log.note(made.assumed)
+        asked = made.protocol if made else str(protocol)
+        definition = load_protocol(asked, allow_code=allow_code)
         n_cases = len(scored_cases(definition, reference, case_names(definition, reference))[0])
         log.event("start", cases=n_cases, out=str(out))
         with log.cases(n_cases) as progress:
             results = run(
-                protocol,
+                asked,
                 reference=reference,
                 predictions=predictions,
                 out=out,
@@ -95,6 +104,7 @@ def evaluate(
                 memory_limit_gb=options.gigabytes("memory-limit", memory_limit),
                 progress=progress,
                 on_note=log.warning,
+                text=made.text if made else "",
             )
     except (InputError, OSError, KeyboardInterrupt, Terminated) as error:
         message, code = ending(error)

@@ -27,6 +27,15 @@ ProtocolArgument = Annotated[
         autocompletion=completion.protocols,
     ),
 ]
+OptionalProtocolArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[PROTOCOL]",
+        help="Name of a protocol, or the path of a .toml file; made from the files where absent.",
+        autocompletion=completion.protocols,
+        show_default=False,
+    ),
+]
 ReferenceOption = Annotated[Path, typer.Option(help="Folder with one folder per case.")]
 JobsOption = Annotated[
     int | None,

@@ -19,7 +19,7 @@ TERMINATED = 143
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 COMMANDS = (  # each has a file of its name; in the order in which somebody new meets them
-    *("demo", "protocols", "metrics", "phantom", "check", "curate", "split", "raters"),
+    *("demo", "init", "protocols", "metrics", "phantom", "check", "curate", "split", "raters"),
     *("consensus", "evaluate", "rank", "analyze", "report", "figure", "compare", "ensemble"),
     *("ratings", "vessels"),
 )

@@ -12,9 +12,9 @@ import numpy as np
 from segjury.arrays import Shape
 from segjury.errors import InputError, MissingInputError, unreadable
 from segjury.images.finding import is_file, suffix
-from segjury.images.formats import FORMATS, SUFFIXES, WRITTEN, nifti, npz, raster
+from segjury.images.formats import FORMATS, SUFFIXES, WRITTEN, nifti, npz, raster, seg_nrrd
 from segjury.images.formats.streams import Change, as_stored
-from segjury.images.formats.values import Labels, Probabilities
+from segjury.images.formats.values import FULL, Labels, Numbers, Probabilities
 from segjury.images.formats.wanted import ANY_LABELS, Wanted
 from segjury.images.grid import USUAL_TOLERANCE, Doubt, Grid, Tolerance
 from segjury.images.labels import LabelMap, SparseLabels
@@ -140,6 +140,48 @@ def read_mask(
         grid = _told(volume.grid, FULL_IS_1) if check_labels.was_full else volume.grid
         mask = LabelMap(SparseLabels.of(volume.array, volume.spans), grid, volume.members)
         return mask if overlap else mask.single()
+
+
+def read_label_numbers(path: Path) -> tuple[int, ...]:
+    """Read which labels a mask has, where nobody says which it may have.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+
+    Returns
+    -------
+    tuple of int
+        The numbers from 1 to 255 that its voxels have, ascending; others are refused. Those of
+        channels and segments where it has some, and 1 for the white of a picture.
+    """
+    numbers = Numbers()
+    with _errors_about(path):
+        volume = _read(path, Wanted(labels=ANY_LABELS), numbers)
+        numbers.check()
+    if volume.members is not None:
+        return tuple(sorted({label for labels in volume.members for label in labels}))
+    return (1,) if numbers.found == (FULL,) and _is_picture(path) else numbers.found
+
+
+def read_segment_names(path: Path) -> dict[int, str]:
+    """Read the names of segments by their numbers; nothing of a file that has none.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in one of `SUFFIXES`.
+
+    Returns
+    -------
+    dict of int to str
+        The names as they are written, which anybody may have done.
+    """
+    format_ = FORMATS[suffix_of(path)]
+    with _errors_about(path):
+        _refuse_absent(path)
+        return seg_nrrd.read_names(path) if format_ is seg_nrrd else {}
 
 
 def read_probability(

@@ -15,6 +15,7 @@ from segjury.benchmark.folders import (
     submitted,
     unknown_cases,
 )
+from segjury.benchmark.init import assume
 from segjury.benchmark.layout import case_names
 from segjury.benchmark.names import doubtful
 from segjury.errors import InputError, escaped
@@ -34,7 +35,7 @@ MOST_NAMED = 10
 
 
 def evaluate(
-    protocol: str | Path | Protocol,
+    protocol: str | Path | Protocol | None,
     *,
     reference: str | Path,
     predictions: str | Path,
@@ -68,7 +69,7 @@ def evaluate(
 
 
 def run(
-    protocol: str | Path | Protocol,
+    protocol: str | Path | Protocol | None,
     *,
     reference: str | Path,
     predictions: str | Path,
@@ -85,13 +86,15 @@ def run(
     memory_limit_gb: float | None = None,
     progress: Callable[[Progress], None] = lambda _done: None,
     on_note: Callable[[str], None] = lambda _text: None,
+    text: str = "",
 ) -> Results:
     """Score every method on every case.
 
     Parameters
     ----------
     protocol
-        A name, the path of a `.toml` file, or a protocol that is loaded.
+        A name, the path of a `.toml` file, or a protocol that is loaded. With None it is made from
+        the files, as `segjury.init` does, and `on_note` tells how.
     reference, predictions
         The folder with one folder per case, and that with one folder per method, or the folder of
         one method.
@@ -120,6 +123,8 @@ def run(
         done in other processes, so call it under `if __name__ == "__main__":`.
     progress, on_note
         Called after each case, and with what is good to know meanwhile.
+    text
+        The TOML of a protocol that is loaded, for the record of the run.
 
     Returns
     -------
@@ -129,6 +134,10 @@ def run(
     """
     limits = _limits(time_limit_s, memory_limit_gb)
     truth, given = Path(reference), Path(predictions)
+    if protocol is None:
+        made = assume(truth, given)
+        protocol, text = made.protocol, made.text
+        on_note(made.assumed)
     folder = None if out is None else Path(out)
     definition = load_protocol(protocol, allow_code=allow_code)
     known = case_names(definition, truth)  # before anything is made
@@ -152,6 +161,7 @@ def run(
             limits=limits,
             progress=progress,
             on_note=on_note,
+            text=text,
         )
         scored = results.run.methods if results.run else []
         warnings = [

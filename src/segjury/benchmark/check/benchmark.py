@@ -37,6 +37,7 @@ from segjury.benchmark.folders import (
     refuse_wrong_folders,
     submitted,
 )
+from segjury.benchmark.init import assume
 from segjury.benchmark.layout import folder_names, found_cases, unknown_raters
 from segjury.benchmark.names import check_name
 from segjury.errors import InputError
@@ -105,7 +106,7 @@ class CheckedCase:
 
 
 def check(
-    protocol: str | Path | Protocol,
+    protocol: str | Path | Protocol | None,
     *,
     reference: str | Path | None = None,
     predictions: str | Path | None = None,
@@ -119,16 +120,24 @@ def check(
     """Look at every file of the reference and of the predictions, whichever are given.
 
     Without a reference, predictions are compared with the images, or with themselves alone.
+    Without a protocol, it is made from the files, as `segjury.init` does.
     """
-    protocol = load_protocol(protocol, allow_code=allow_code)
     reference, predictions, images = (
         Path(folder) if folder else None for folder in (reference, predictions, images)
     )
     if reference is None and predictions is None:
         raise InputError("there is nothing to check", "Give `reference`, `predictions` or both")
+    notes: tuple[str, ...] = ()
+    if protocol is None:
+        if reference is None:
+            raise InputError("a protocol is needed", "Give one, or `reference`, to make it from")
+        made = assume(reference, predictions)
+        protocol, notes = made.protocol, (made.assumed,)
+    protocol = load_protocol(protocol, allow_code=allow_code)
     if images and (reference or not predictions):
         raise InputError("`images` takes the place of a reference", "Give `predictions` alone")
     problems: list[Problem] = []
+    given = predictions
     if predictions:
         known = _good_names(found_cases(protocol, reference), "case", []) if reference else None
         predictions, methods = submitted(protocol, predictions, methods, cases=known)
@@ -161,7 +170,7 @@ def check(
     problems += [problem for case in cases for problem in found[case].problems]
     size = sum(file.n_bytes for files in below.values() for file in files)
     if reference:
-        files = list(files_below(reference))
+        files = [file for file in files_below(reference) if not file.lies_in(reference, given)]
         size += sum(file.n_bytes for file in files)
         problems += compare_references(protocol, {case: found[case].facts for case in cases})
         problems += check_names(cases, "cases")
@@ -174,8 +183,9 @@ def check(
     problems += check_names(chosen, "methods")
     for method, files in below.items():
         problems += check_method_folder(protocol, files, method, cases)
-    problems += check_beside_methods(predictions) if predictions else []
-    notes = _notes(reference, predictions, images)
+    if predictions and predictions == given:  # else it is the folder above the one that was given
+        problems += check_beside_methods(predictions)
+    notes += _notes(reference, predictions, images)
     return Checked(protocol.name, len(cases), len(chosen), size, problems, notes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,6 +22,15 @@ ENDINGS = (*images.SUFFIXES, ".npz")  # of predictions
 TEMPORARY = ("~", ".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp")
 DEEPEST = 16  # folders within each other
 LEFT_BY_SYSTEMS = ("thumbs.db", "desktop.ini", "__macosx")
+# what nnU-Net and BIDS put beside masks, which says something of all of them
+COMPANIONS = (
+    *("dataset.json", "plans.json", "predict_from_raw_data_args.json", "postprocessing.json"),
+    *("dataset_fingerprint.json", "splits_final.json", "summary.json", "postprocessing.pkl"),
+    *("dataset_description.json", "participants.tsv", "participants.json", "README", "README.md"),
+    *("README.txt", "CHANGES", "LICENSE", "LICENSE.txt"),
+)
+RAW_FOLDERS = ("imagesTr", "imagesTs", "imagesVal", "labelsTr", "labelsTs", "labelsVal")
+CHANNEL = re.compile(r"_\d{4}")  # nnU-Net's ending of an image's name
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,10 @@ class Found:
     def name(self) -> str:
         """Its path below the folder."""
         return "/".join(self.parts)
+
+    def lies_in(self, above: Path, folder: Path | None) -> bool:
+        """Whether it lies in a folder, where its own path begins `above`."""
+        return folder is not None and above.joinpath(*self.parts).is_relative_to(folder)
 
     @property
     def is_hidden(self) -> bool:
@@ -86,10 +100,21 @@ def check_reference_folder(protocol: Protocol, found: Iterable[Found]) -> list[P
     anyone = {} if spec.rater_names else {"rater": r"\d+"}
     read = [matcher(spec.raters, anyone), *(matcher(each, {}) for each in patterns if each)]
 
+    ours = spec.raters.partition("/")[0]
+    channels = [m for m in read[1:] if spec.image and CHANNEL.fullmatch(spec.image[-5:])]
+
     def is_read(parts: tuple[str, ...]) -> bool:
         alone = stem_of(parts[-1])
         path = "/".join([*parts[:-1], alone]) if alone is not None else ""
-        return parts == (protocol.cases.file,) or any(each.fullmatch(path) for each in read)
+        if parts == (protocol.cases.file,) or parts[-1] in COMPANIONS:
+            return True
+        if len(parts) == 1 and parts[0].endswith(".toml"):
+            return True  # the protocol itself
+        if ours in RAW_FOLDERS and parts[0] in RAW_FOLDERS and parts[0] != ours:
+            return True  # the images, and the other part of the same dataset
+        if CHANNEL.fullmatch(path[-5:]) and any(m.fullmatch(f"{path[:-5]}_0000") for m in channels):
+            return True
+        return any(each.fullmatch(path) for each in read)
 
     return _unread(found, is_read, file="reference folder")
 
@@ -107,6 +132,8 @@ def check_method_folder(
     nested = lies_in_case_folder(spec.mask)
 
     def is_read(parts: tuple[str, ...]) -> bool:
+        if len(parts) == 1 and parts[0] in COMPANIONS:
+            return True
         if nested and len(parts) == 1:
             return stem_of(parts[0], ENDINGS) is not None  # else it is listed as an unknown case
         if nested and parts[0] not in known:
@@ -133,7 +160,7 @@ def check_beside_methods(predictions: Path) -> list[Problem]:
     """Files beside the folders of the methods."""
     names = sorted(path.name for path in predictions.iterdir() if not images.is_folder(path))
     found = [Found((name,), 0) for name in names]
-    return _unread(found, lambda _parts: False, file="predictions folder")
+    return _unread(found, lambda parts: parts[-1] in COMPANIONS, file="predictions folder")
 
 
 def predicted_cases(protocol: Protocol, found: Iterable[Found]) -> dict[str, set[str]]:

@@ -36,6 +36,12 @@ class Log:
         if self.how == "shown":
             warn(text)
 
+    def note(self, text: str) -> None:
+        """What is taken for granted."""
+        self.event("note", message=text)
+        if self.how == "shown":
+            log(f"note: {one_line(text)}")
+
     def problems(self, texts: Sequence[str]) -> None:
         """What is wrong, the first ones in full."""
         for text in texts if self.how == "json" else texts[:MOST_PROBLEMS]:

@@ -104,6 +104,13 @@ def read_grid(path: Path) -> Grid:
         return _layers(file, None).header.grid
 
 
+def read_names(path: Path) -> dict[int, str]:
+    """The names of segments by the numbers that they have without names."""
+    with path.open("rb") as file:
+        segments = _layers(file, None).segments
+    return {segment.label: segment.name for segment in segments if segment.label is not None}
+
+
 def check(path: Path, wanted: Wanted) -> None:
     """Refuse a file by its header and its size; a part of an image may have any shape."""
     with path.open("rb") as file:

@@ -79,6 +79,33 @@ class Labels:
         return np.asarray(np.rint(values))
 
 
+class Numbers(Labels):
+    """Turns voxels into labels of one byte as they are read, and remembers which there are."""
+
+    def __init__(self) -> None:
+        super().__init__(range(256))
+        self._seen = np.zeros(256, bool)
+
+    def __call__(self, values: NDArray[Any]) -> NDArray[np.uint8]:
+        """The labels of some voxels."""
+        labels = super().__call__(values)
+        self._seen |= np.bincount(labels.ravel(order="K"), minlength=256) > 0
+        return labels
+
+    def check(self) -> None:
+        """Refuse what is not a whole number, or no number that a label can have."""
+        if self._fractions:
+            raise _no_mask(self._fractions, self._example)
+        if self._unknown.size:
+            what = f"has the value {self._unknown[0]:g}, labels are numbers from 1 to 255"
+            raise InputError(what, "Store the mask with such labels", kind="unknown-label")
+
+    @property
+    def found(self) -> tuple[int, ...]:
+        """The labels there are, ascending."""
+        return tuple(int(label) for label in np.flatnonzero(self._seen) if label)
+
+
 def _fractions(values: NDArray[Any]) -> NDArray[Any]:
     """The values that are not close to a whole number."""
     with np.errstate(invalid="ignore"):  # of a NaN
