@@ -41,6 +41,16 @@ def _contact_angle(scene: Scene, _reading: metrics.Reading) -> float:
     )
 
 
+def _of_samples(score: Callable[..., float], **options: Any) -> Score:
+    """A metric of samples."""
+    return lambda s, _: score(s.raters, s.samples, **options)
+
+
+def _of_volumes(score: Callable[..., float], **options: Any) -> Score:
+    """A metric of the samples' volumes."""
+    return lambda s, _: score(s.raters, s.samples, spacing_mm=s.spacing_mm, **options)
+
+
 def _ece(scene: Scene, reading: metrics.Reading) -> float:
     """Two classes: the raters' lesions and, outside them, the vessel."""
     outside = ~scene.raters & scene.vessel
@@ -100,6 +110,17 @@ SCORE: dict[str, Score] = {
     "betti": _of_lines(metrics.betti),
     "small_recall": _of_lines(metrics.small_recall),
     "f_beta:2": _of_masks(metrics.f_beta, beta=2.0),
+    "ged": _of_samples(metrics.ged),
+    "hungarian_iou": _of_samples(metrics.hungarian_iou),
+    "dice_max": _of_samples(metrics.dice_max),
+    "dice_max:samples": _of_samples(metrics.dice_max, average="samples"),
+    "dice_match": _of_samples(metrics.dice_match),
+    "dice_soft": _of_samples(metrics.dice_soft),
+    "dice_per_rater": _of_samples(metrics.dice_per_rater),
+    "crps_samples": _of_volumes(metrics.crps_samples),
+    "crps_samples:biased": _of_volumes(metrics.crps_samples, estimator="biased"),
+    "volume_coverage": _of_samples(metrics.volume_coverage),
+    "interval_score": _of_volumes(metrics.interval_score),
 } | {
     metric.name: _of_masks(getattr(metrics, metric.name))
     for metric in (*RATIOS, *PARTITION_MEASURES, MAHALANOBIS)

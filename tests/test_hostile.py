@@ -441,7 +441,8 @@ def test_a_linked_method_is_refused_and_not_looked_into(bench, undisturbed):
     assert set(scores.loc[BAD]["status"]) == {"failed"}
     assert scores.loc[BAD]["detail"].str.contains(OUT).all()
     assert scores.loc[[GOOD]].to_csv() == undisturbed.loc[[GOOD]].to_csv()
-    assert unknown_cases(bench / "reference", bench / "predictions", [BAD, GOOD]) == {}
+    tiny = load_protocol(bench / "tiny.toml")
+    assert unknown_cases(tiny, CASES, bench / "predictions", [BAD, GOOD]) == {}
 
 
 @pytest.mark.parametrize("damage", [link_file, link_map, link_case, link_by_a_link])

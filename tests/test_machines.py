@@ -37,6 +37,19 @@ for folder in map(Path, sys.argv[1:]):
         sys.stdout.write(table.to_csv(index=False))
 """
 
+OF_SAMPLES = """
+import numpy as np
+from segjury import metrics
+
+rng = np.random.default_rng(0)
+base = rng.random((20, 20, 10)) < 0.5
+masks = np.stack([base ^ (rng.random(base.shape) < 0.01 * (k % 5)) for k in range(40)])
+for metric in metrics.METRICS.values():
+    if metric.needs_samples:
+        for n in (7, 16, 33):
+            print(metric.name, n, repr(getattr(metrics, metric.name)(masks[:7], masks[7 : 7 + n])))
+"""
+
 
 @pytest.fixture(scope="module")
 def benchmarks(tmp_path_factory):
@@ -83,9 +96,9 @@ def expected(benchmarks):
     return numbers(benchmarks, {})
 
 
-def numbers(benchmarks, environment):
+def numbers(benchmarks, environment, program=PROGRAM):
     """Every line of all tables, on a processor of some kind."""
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, *benchmarks]
+    command = [sys.executable, "-W", "ignore", "-c", program, *benchmarks]
     clean = {
         k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS", "NPY_", "GLIBC_"))
     }
@@ -100,3 +113,15 @@ def test_numbers_do_not_depend_on_the_processor(benchmarks, expected, processor)
     found = numbers(benchmarks, PROCESSORS[processor])
     differing = [pair for pair in zip(expected, found, strict=True) if pair[0] != pair[1]]
     assert differing == []
+
+
+@pytest.fixture(scope="module")
+def expected_of_samples():
+    return numbers([], {}, OF_SAMPLES)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86")
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_metrics_of_samples_do_not_depend_on_the_processor(expected_of_samples, processor):
+    assert len(expected_of_samples) == 27
+    assert numbers([], PROCESSORS[processor], OF_SAMPLES) == expected_of_samples

@@ -247,7 +247,7 @@ def test_every_metric_of_masks_can_be_used_in_a_protocol(tmp_path):
     names = [
         name
         for name, metric in segjury.metrics.METRICS.items()
-        if metric.scope == "label" and not metric.needs_probability
+        if metric.scope == "label" and "mask" in metric.needs
     ]
     metrics = [{"name": name, "worst": 99.0} for name in names]
     rows = run(tmp_path, two_organs(metrics=metrics))["value"].loc["A", "P1"]

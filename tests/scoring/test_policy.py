@@ -42,7 +42,8 @@ def scored(reference, prediction, **policy):
     case = ReferenceCase(GRID, pack(MASKS[reference][None]), ("it",), {})
     marks = SparseLabels.of(np.asfortranarray(MASKS[prediction].astype(np.uint8)))
     map_ = Volume(np.asfortranarray(MASKS[prediction].astype(np.float32)), GRID)
-    rows = score(case, PredictedCase(marks, (map_,)), protocol(**policy), ["corrected"]).rows
+    predicted = PredictedCase(marks, (map_,), samples=(marks,))
+    rows = score(case, predicted, protocol(**policy), ["corrected"]).rows
     return {row.metric: row for row in rows}
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Box, Triple, flat
-from segjury.consensus import RaterPatterns, staple_foreground
+from segjury.consensus import PackedMask, RaterPatterns, staple_foreground
 from segjury.images.grid import Grid
 from segjury.images.labels import Classes, SparseLabels
 from segjury.images.volume import Volume
@@ -104,6 +104,7 @@ class ReferenceCase:
     given_consensus: RaterPatterns | None = None  # from a file, as if of one rater
     warnings: tuple[str, ...] = ()
     raters: tuple[str, ...] = ()  # who marked this case; numbered from 1 where nobody is named
+    panel: tuple[str, ...] = ()  # all raters of the benchmark, if these are known over the cases
     repeats: tuple[SecondRead, ...] = ()
     ignored: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)  # for who scores against it
@@ -133,6 +134,18 @@ class ReferenceCase:
         """The raters' volumes of a label."""
         sizes = self.patterns.counts @ self.patterns.marked(label)
         return sizes * self.grid.voxel_volume_mm3 / 1000
+
+    def packed_raters(self, label: int = 1) -> tuple[PackedMask, ...]:
+        """The raters' masks of a label, as bits."""
+
+        def pack() -> tuple[PackedMask, ...]:
+            marked = self.patterns.marked(label).T
+            return tuple(
+                PackedMask.of(self.patterns.marks.select(partial(np.take, of_rater)))
+                for of_rater in marked
+            )
+
+        return self.memo.once(("packed", label), pack)
 
     @cached_property
     def invasion_angles(self) -> dict[str, InvasionAngles]:
@@ -176,6 +189,12 @@ class PredictedCase:
     samples: tuple[SparseLabels, ...] = ()  # equally likely answers, where the method gives a set
     no_samples: str = ""  # why there are none, though the protocol asks for them
     classes: Classes | None = None
+    lost_header: bool = False  # whether its file says nothing of where it lies
+
+    @property
+    def why_no_samples(self) -> str:
+        """Why there are no samples; nothing where there are some."""
+        return "" if self.samples else self.no_samples or "the prediction has no samples"
 
     def of(self, label: int) -> NDArray[np.int64]:
         """Flat indices of the voxels of a label."""

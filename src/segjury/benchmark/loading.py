@@ -19,6 +19,7 @@ from segjury.benchmark.folders import (
     prediction_inputs,
 )
 from segjury.benchmark.layout import CaseFiles
+from segjury.benchmark.orientation import lost_header
 from segjury.consensus import MAX_PATTERNS, RaterPatterns, pack_marks
 from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Grid, doubts_of, tolerated_differences
@@ -81,6 +82,7 @@ def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
         _given_consensus(protocol, files, grid, ignored, warnings),
         tuple(warnings),
         raters=tuple(raters),
+        panel=() if spec.anonymous else spec.panel,
         repeats=_second_reads(protocol, files, grid, ignored, warnings),
         ignored=ignored,
     )
@@ -213,8 +215,10 @@ def load_prediction(
     missing = {} if samples else found.no_maps
     if missing and protocol.policy.missing_map == "missing":
         raise next(iter(missing.values()))
+    no_header = False
     if found.mask:
         mask = read_predicted_mask(protocol, found.mask, grid)
+        no_header = lost_header(mask.grid, grid)
         warnings += grid_warnings(protocol, grid, mask.grid, found.mask.name)
         marks = _left(numbered(mask, spec), ignored, grid)
         del mask  # so that it does not lie beside the maps
@@ -238,6 +242,7 @@ def load_prediction(
         samples,
         no_samples if protocol.needs_samples else "",
         None if classes.is_plain else classes,
+        no_header,
     )
 
 

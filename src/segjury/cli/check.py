@@ -71,7 +71,9 @@ def _print(checked: Checked, *, as_json: bool) -> None:
     from segjury.benchmark.check.problem import lines
     from segjury.cli.output.terminal import answer, log
 
-    answer(*(_document(checked).splitlines() if as_json else lines(checked.problems)))
+    answer(
+        *(_document(checked).splitlines() if as_json else lines(checked.problems, checked.cases))
+    )
     for note in checked.notes:
         log(f"note: {note}")
     cases, methods, errors, warnings = (

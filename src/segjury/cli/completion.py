@@ -14,7 +14,9 @@ METRICS = (
     *("hd95", "assd", "masd", "bavd", "ahd", "cldice", "betti", "small_recall", "dice", "jaccard"),
     *("volsim", "probabilistic_distance", "sensitivity", "specificity", "precision", "f_beta"),
     *("auc", "accuracy", "fallout", "false_negative_rate", "mi", "voi", "gce", "rand"),
-    *("adjusted_rand", "kappa", "icc", "mahalanobis", "time_s", "memory_gb_s"),
+    *("adjusted_rand", "kappa", "icc", "mahalanobis", "ged", "hungarian_iou", "dice_max"),
+    *("dice_match", "dice_soft", "dice_per_rater", "crps_samples", "volume_coverage"),
+    *("interval_score", "time_s", "memory_gb_s"),
 )
 FIGURES = (
     *("ranks", "blob", "tau", "cd", "significance", "pvalues", "lines", "sensitivity", "boxes"),

@@ -1,5 +1,6 @@
 """What several raters say together: packed patterns, and every consensus as a function of them."""
 
+from segjury.consensus.overlaps import Overlaps, PackedMask, overlaps
 from segjury.consensus.patterns import (
     MAX_PATTERNS,
     Patterns,
@@ -36,6 +37,8 @@ from segjury.consensus.votes import (
 __all__ = [
     "MAX_PATTERNS",
     "MultiLabelStaple",
+    "Overlaps",
+    "PackedMask",
     "Patterns",
     "Performance",
     "Piece",
@@ -53,6 +56,7 @@ __all__ = [
     "majority_of",
     "multilabel_staple",
     "number_patterns",
+    "overlaps",
     "pack",
     "pack_marks",
     "performance",

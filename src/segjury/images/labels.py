@@ -99,6 +99,16 @@ class SparseLabels:
             return self.listed[1]
         return np.concatenate([labels for _, labels in self.pieces()])
 
+    def some(self, most: int) -> tuple[Ints, NDArray[Any]]:
+        """At most so many labelled voxels, spread over the image, and their labels."""
+        if self.listed:
+            voxels, labels = self.listed
+            step = max(1, -(-voxels.size // most))
+            return voxels[::step], labels[::step]
+        step = -(-self.image.size // most) | 1  # odd, so as not to follow a row of the image
+        places = np.flatnonzero(self.image[::step]) * step
+        return places, self.image[places]
+
     def painted(self, size: int) -> NDArray[Any]:
         """The labels of all voxels of an image of a given size, flat; 0 where there is none."""
         if self.listed is None:

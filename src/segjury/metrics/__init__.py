@@ -16,6 +16,7 @@ from segjury.metrics import (
     overlap,
     partitions,
     ratios,
+    samples,
     surface,
     topology,
     volume,
@@ -31,13 +32,14 @@ from segjury.metrics.moments import *
 from segjury.metrics.overlap import *
 from segjury.metrics.partitions import *
 from segjury.metrics.ratios import *
+from segjury.metrics.samples import *
 from segjury.metrics.surface import *
 from segjury.metrics.topology import *
 from segjury.metrics.volume import *
 
 FAMILIES = (
     *(overlap, calibration, volume, invasion, contact, agreement, surface, distances, topology),
-    *(ratios, partitions, moments, efficiency),
+    *(ratios, partitions, moments, samples, efficiency),
 )
 METRICS: dict[str, Metric] = {
     metric.name: metric

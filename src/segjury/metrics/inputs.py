@@ -68,20 +68,29 @@ def as_raters(given: Any, **others: Any) -> Bools:
     `others` are what the masks are compared with, by name: images among them must lie where
     those of the raters do.
     """
+    return _several_masks(given, "rater", others)
+
+
+def as_samples(given: Any) -> Bools:
+    """The masks of several samples, (samples, x, y, z), from one array or a list of masks."""
+    return _several_masks(given, "sample", {})
+
+
+def _several_masks(given: Any, what: str, others: dict[str, Any]) -> Bools:
     if isinstance(given, list | tuple):
         if not given:
-            raise ValueError("raters is an empty list, expected a mask for each rater")
-        masks = [as_mask(each, f"rater {number}") for number, each in enumerate(given, 1)]
+            raise ValueError(f"{what}s is an empty list, expected a mask for each {what}")
+        masks = [as_mask(each, f"{what} {number}") for number, each in enumerate(given, 1)]
         shapes = {mask.shape for mask in masks}
         if len(shapes) > 1:
-            raise ValueError(f"the raters have shapes {', '.join(map(str, sorted(shapes)))}")
-        images = {f"rater {number}": each for number, each in enumerate(given, 1)}
+            raise ValueError(f"the {what}s have shapes {', '.join(map(str, sorted(shapes)))}")
+        images = {f"{what} {number}": each for number, each in enumerate(given, 1)}
         _check_place(**images, **others)
         return np.stack(masks)
-    array = as_array(given, "raters")
+    array = as_array(given, f"{what}s")
     if array.ndim == 0 or not len(array):
-        raise ValueError(f"raters has shape {array.shape}, expected a mask for each rater")
-    return np.stack([as_mask(mask, f"rater {k}") for k, mask in enumerate(array, 1)])
+        raise ValueError(f"{what}s has shape {array.shape}, expected a mask for each {what}")
+    return np.stack([as_mask(mask, f"{what} {k}") for k, mask in enumerate(array, 1)])
 
 
 def as_map(given: Any, name: str = "probability") -> NDArray[Any]:

@@ -46,6 +46,12 @@ class Scene:
         patterns = pack(self.raters)
         return patterns.image(staple_foreground(patterns))
 
+    @property
+    def samples(self) -> Bools:
+        """As many equally likely masks as there are raters: the map, cut at even levels."""
+        n = len(self.raters)
+        return np.stack([self.probability > (k + 0.5) / n for k in range(n)])
+
     def moved(self, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Scene:
         """The scene with every array flipped or transposed."""
         return Scene(
@@ -301,13 +307,15 @@ def scene_score(metric: Metric) -> Score:
         raise InputError(f"{metric.name} has no usual value of {names}", "Give it one") from None
 
     def score(scene: Scene) -> float:
-        raters, probability = scene.raters, scene.probability
+        raters, probability, samples = scene.raters, scene.probability, scene.samples
         masks = (raters.mean(axis=0) > 0.5, probability > 0.5)  # quicker than their consensus
         if metric.scope == "case":
             masks = (masks[0].astype(np.uint8), masks[1].astype(np.uint8))
             raters, probability = raters.astype(np.uint8), probability[None]
+            samples = samples.astype(np.uint8)
         more = {"probability": probability} if metric.needs_probability else {}
         more |= {"raters": raters} if metric.needs_raters else {}
+        more |= {"samples": samples} if metric.needs_samples else {}
         assert metric.score is not None  # noqa: S101 - loading refuses one without
         return float(metric.score(*masks, spacing_mm=scene.spacing_mm, **more, **options))
 

@@ -6,9 +6,10 @@ A third party declares a `Metric` with a `score` function,
 
 which gets the masks of a label (scope `label`) or maps of label numbers (scope `case`), reference
 first, as arrays with axes x, y, z, and returns a number, or NaN where it is undefined. It also gets
-`probability`, the map of the label or of all labels, where the metric `needs_probability`, and
-`raters`, one mask or map per rater, where it `needs_raters`. Its other keyword-only arguments are
-the options of a protocol file, checked by their types, unless `options` says more of them.
+`probability`, the map of the label or of all labels, where the metric `needs_probability`,
+`raters`, one mask or map per rater, where it `needs_raters`, and `samples`, one per sample, where
+it `needs_samples`. Its other keyword-only arguments are the options of a protocol file, checked by
+their types, unless `options` says more of them.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from segjury.metrics import METRICS
 from segjury.metrics.metric import DECLARED, Metric, Options
 
 GROUP = "segjury.metrics"
-GIVEN = ("spacing_mm", "probability", "raters")  # what a score function gets besides its options
+GIVEN = ("spacing_mm", "probability", "raters", "samples")  # what a score gets besides options
 RECORDED = (
     *("name", "title", "summary", "direction", "unit", "formula", "symmetric", "scales_with"),
-    *("ranked", "scope", "needs_probability", "needs_raters", "needs_voxels", "decimals"),
-    *("readings", "failure"),
+    *("ranked", "scope", "needs_probability", "needs_raters", "needs_samples", "needs_voxels"),
+    *("decimals", "readings", "failure"),
 )
 
 

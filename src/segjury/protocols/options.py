@@ -98,6 +98,9 @@ def _use(metric: Metric, place: str = "", **fields: Any) -> type[_Use]:
             default=metric.readings, min_length=1, description="readings in which it is computed"
         )
         fields["readings"] = (_tuple_of(_one_of(*metric.readings)), readings)
+    if not metric.ranked:
+        ranked = Field(default=False, description="whether it counts in the ranking")
+        fields["ranked"] = (bool | tuple[Reading, ...], ranked)
     bases = (metric.options, base) if metric.options is not Options else base
     fields = {"name": (_one_of(metric.name), ...)} | fields
     made = cast("type[_Use]", create_model(metric.name, __base__=bases, **fields))

@@ -57,8 +57,9 @@ class Run(_Record):
     """A run: what was scored by which rules, with which software, where and when.
 
     Fields are those of `run.json`. `segjury` is our version, `code` a fingerprint of what scores
-    depend on, `left_out` why cases were not scored for any method, `kept` how many results were
-    taken from an earlier run, `relative` where the folders are from the results.
+    depend on, `left_out` why cases were not scored for any method, `doubts` which methods'
+    predictions look misplaced, `kept` how many results were taken from an earlier run, `relative`
+    where the folders are from the results.
     """
 
     segjury: str = ""
@@ -77,6 +78,7 @@ class Run(_Record):
     efficiency: str | None = None
     cases: int = 0
     left_out: dict[str, str] = {}
+    doubts: list[str] = []
     kept: int = 0
     engine: str = ""
     jobs: int | None = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Box, bounding_box, flat, joined_spans
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
-from segjury.consensus import RaterPatterns, agreement_region
+from segjury.consensus import Overlaps, PackedMask, RaterPatterns, agreement_region, overlaps
 from segjury.images.labels import Classes
 from segjury.images.volume import Volume
 from segjury.metrics import agreement, calibration, crowded, distances, invasion, overlap, surface
@@ -217,6 +217,18 @@ class Comparison:
                 counts=self.reference.patterns.counts,
             ),
         )
+
+    # ---- samples ---------------------------------------------------------------------------
+
+    def sample_overlaps(self, label: int) -> Overlaps:
+        """The voxels of a label that the raters and the samples have in common."""
+
+        def count() -> Overlaps:
+            numbers = range(len(self.prediction.samples))
+            samples = [PackedMask.of(self.prediction.sample_of(k, label)) for k in numbers]
+            return overlaps(self.reference.packed_raters(label), samples)
+
+        return self._kept.once(("samples", label), count)
 
     # ---- shapes ----------------------------------------------------------------------------
 

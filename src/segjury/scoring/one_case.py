@@ -28,6 +28,7 @@ from segjury.benchmark.folders import (
     reference_inputs,
 )
 from segjury.benchmark.loading import load_prediction, load_reference, read_ahead
+from segjury.benchmark.orientation import NO_HEADER, how_moved
 from segjury.errors import InputError, MissingInputError, PassingError
 from segjury.images.grid import Grid
 from segjury.metrics import Reading
@@ -211,12 +212,22 @@ def _evaluate_methods(
             scorers.prepare(reference, uses)  # while the first predictions are read
             instead = _over_limit(task, method, reference, facts) if task.alone else None
             with watched(method, instead):
-                found, problem, fault = _judged(task, reference, loaded)
+                judged = _judged(task, reference, loaded)
         except Exception as error:  # nor the other methods, nor punish this one
             fault, problem = internal_problem(error)
-            found = _unscored(task, problem)
+            judged = _Judged(_unscored(task, problem), problem, fault)
+        found = judged.scored
         yield Result(
-            method, task.case, found.rows, found.details, problem, fault, facts, found.bins
+            method,
+            task.case,
+            found.rows,
+            found.details,
+            judged.problem,
+            judged.fault,
+            facts,
+            found.bins,
+            kind=judged.kind,
+            doubts=judged.doubts,
         )
 
 
@@ -246,9 +257,20 @@ def _over_limit(
     return Result(method, task.case, empty, facts=facts)
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """The scores of a prediction, and what is wrong with it or looks so."""
+
+    scored: Scored
+    problem: str = ""
+    fault: Fault = ""
+    kind: str = ""
+    doubts: tuple[str, ...] = ()
+
+
 def _judged(
     task: CaseTask, reference: ReferenceCase, loaded: Callable[[], PredictedCase]
-) -> tuple[Scored, str, Fault]:
+) -> _Judged:
     """The scores of a prediction, or what it costs that it cannot be used, and why it cannot.
 
     One without all of its probability maps or samples is scored as far as what is there goes: a
@@ -257,25 +279,36 @@ def _judged(
     try:
         prediction = loaded()
         scored = score(reference, prediction, task.protocol, task.readings)
-        lacking = _lacking(prediction)
+        lacking = _lacking(task.protocol, prediction)
         if lacking:
             penalties = penalty_rows(task.protocol, task.readings, reference, "missing", "")
             rows = completed_rows(task.protocol, scored.rows, penalties, prediction)
             scored = replace(scored, rows=rows)
-        return scored, lacking, ""
+        kind = "missing-file" if lacking else ""
+        return _Judged(scored, lacking, kind=kind, doubts=tuple(_doubts(reference, prediction)))
     except PassingError:
         raise
     except InputError as error:
         status: Status = "missing" if isinstance(error, MissingInputError) else "failed"
         costs = penalty_rows(task.protocol, task.readings, reference, status, str(error))
-        return Scored(tuple(costs)), str(error), "method"
+        kind = error.kind or "unreadable-file"
+        return _Judged(Scored(tuple(costs)), str(error), "method", kind)
 
 
-def _lacking(prediction: PredictedCase) -> str:
+def _doubts(reference: ReferenceCase, prediction: PredictedCase) -> Iterator[str]:
+    """What a prediction looks like that was written in another order than the image."""
+    patterns, shape = reference.patterns, reference.grid.shape
+    same_values = prediction.classes == patterns.classes
+    if same_values and (moved := how_moved(patterns, prediction.marks, shape)):
+        yield f"look {moved[0]}"
+    if prediction.lost_header:
+        yield f"are {NO_HEADER}"
+
+
+def _lacking(protocol: Protocol, prediction: PredictedCase) -> str:
     """What a prediction lacks of which the protocol would make scores."""
-    return "; ".join(
-        dict.fromkeys(filter(None, [*prediction.no_maps.values(), prediction.no_samples]))
-    )
+    no_samples = prediction.why_no_samples if protocol.needs_samples else ""
+    return "; ".join(dict.fromkeys(filter(None, [*prediction.no_maps.values(), no_samples])))
 
 
 def _unscored(task: CaseTask, problem: str) -> Scored:

@@ -63,7 +63,7 @@ def completed_rows(
             rows[key] = scored[key]
             continue
         metric = metrics[penalty.metric]
-        why = prediction.no_samples if metric.needs_samples else maps
+        why = prediction.why_no_samples if metric.needs_samples else maps
         of_labels = [(penalty.metric, name, penalty.reading) for name in protocol.label_names]
         if penalty.structure == WHOLE and any(of in scored for of in of_labels):
             values = [rows[of].value for of in of_labels if not math.isnan(rows[of].value)]
@@ -79,7 +79,8 @@ def _empty_scores(
     zeros = np.zeros(reference.grid.shape, np.float32, "F")
     maps = tuple(Volume(zeros, reference.grid, ()) for _ in protocol.probability_stems)
     empty = SparseLabels((np.zeros(0, np.int64), np.zeros(0, np.uint8)))
-    nothing = PredictedCase(empty, maps, samples=(empty,) if protocol.needs_samples else ())
+    samples = (empty,) * reference.patterns.n_raters  # as many as any metric of them asks for
+    nothing = PredictedCase(empty, maps, samples=samples)
     rows = score(reference, nothing, protocol, readings).rows
     return {(row.metric, row.structure, row.reading): row.value for row in rows}
 

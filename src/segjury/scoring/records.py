@@ -79,6 +79,8 @@ class Result:
     facts: tuple[Fact, ...] = ()  # of the case, whatever the method
     bins: tuple[CalibrationBin, ...] = ()
     exceeded: Exceeded | None = None  # the limit that scoring it met
+    kind: str = ""  # of the problem, as `segjury check` has them; empty where it has none
+    doubts: tuple[str, ...] = ()  # what the prediction looks like, such as mirrored
 
     @property
     def may_pass(self) -> bool:
@@ -95,6 +97,14 @@ class Result:
             for each in content.pop("bins")
         )
         facts = tuple(Fact(**fact) for fact in content.pop("facts"))
-        limit = content.pop("exceeded")
+        limit, doubts = content.pop("exceeded"), tuple(content.pop("doubts"))
         exceeded = None if limit is None else Exceeded(**limit)
-        return cls(rows=rows, details=details, bins=bins, facts=facts, exceeded=exceeded, **content)
+        return cls(
+            rows=rows,
+            details=details,
+            bins=bins,
+            facts=facts,
+            exceeded=exceeded,
+            doubts=doubts,
+            **content,
+        )

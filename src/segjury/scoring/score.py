@@ -62,7 +62,7 @@ def is_lacking(protocol: Protocol, prediction: PredictedCase, metric: Metric) ->
 
     A metric of several labels may have the maps of some.
     """
-    if metric.needs_samples and prediction.no_samples:
+    if metric.needs_samples and not prediction.samples:
         return True
     lacking, labels = len(prediction.no_maps), len(protocol.reference.labels)
     few = lacking == labels or metric.scope != "label"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,15 @@ import numpy as np
 from segjury.protocols import Protocol
 from segjury.rounding import rounded
 from segjury.scoring.records import Fact, Result
+from segjury.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from segjury.results import Results
+
+ENOUGH_CASES = 3  # of a method with one kind of problem, to tell of them once
+MOST_NAMED = 3
 
 
 def tabulate(
@@ -53,9 +57,9 @@ def tabulate(
         details=details,
         calibration=calibration,
         cases=cases,
-        run=Run.model_validate(about),
+        run=Run.model_validate(about | {"doubts": list(doubts(results))}),
         problems=_problems(results),
-        warnings=warnings,
+        warnings=(*doubts(results), *warnings),
         worth_repeating=any(r.may_pass for r in results),
     )
 
@@ -120,16 +124,40 @@ def _calibration(results: list[Result], panel: Sequence[str]) -> pd.DataFrame:
 
 
 def _problems(results: list[Result]) -> tuple[str, ...]:
-    """One line per fault: a reference's once, not once per method."""
-    return tuple(
-        dict.fromkeys(
-            f"case {r.case}: {r.problem}"
-            if r.fault == "reference"
-            else f"case {r.case}, method {r.method}: {r.problem}"
-            for r in results
-            if r.problem
-        )
-    )
+    """One line per fault: a reference's once, what a method does alike in many cases once."""
+    cases = len({r.case for r in results})
+    alike: dict[tuple[str, str], list[Result]] = {}
+    for r in results:
+        if r.problem and r.kind and r.fault in ("", "method"):
+            alike.setdefault((r.method, r.kind), []).append(r)
+    lines = dict.fromkeys(_line(r, alike.get((r.method, r.kind), []), cases) for r in results)
+    return tuple(line for line in lines if line)
+
+
+def _line(result: Result, alike: Sequence[Result], cases: int) -> str:
+    """The problem of a result; of many that are alike, the first one's and where they are."""
+    if not result.problem:
+        return ""
+    if result.fault == "reference":
+        return f"case {result.case}: {result.problem}"
+    if len(alike) < ENOUGH_CASES:
+        return f"case {result.case}, method {result.method}: {result.problem}"
+    names, first = listed([r.case for r in alike], most=MOST_NAMED), alike[0]
+    where = f"{len(alike)} of {cases} cases ({names})"
+    return f"method {result.method}, {where}: in {first.case}, {first.problem}"
+
+
+def doubts(results: Sequence[Result]) -> Iterator[str]:
+    """What the predictions of a method look like, in half of its cases or more."""
+    cases: dict[str, int] = {}
+    found: dict[tuple[str, str], list[str]] = {}
+    for r in results:
+        cases[r.method] = cases.get(r.method, 0) + (not r.fault)
+        for doubt in r.doubts:
+            found.setdefault((r.method, doubt), []).append(r.case)
+    for (method, doubt), where in found.items():
+        if 2 * len(where) >= cases[method]:
+            yield f"method {method}: {len(where)} of {cases[method]} cases {doubt}"
 
 
 def _by_column(facts: Sequence[Fact]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury import images
-from segjury.arrays import Shape, coordinates, flat
+from segjury.arrays import Shape
 from segjury.benchmark.check.maps import MapSums, check_map, map_facts
 from segjury.benchmark.check.masks import geometry, mask_digest
 from segjury.benchmark.check.problem import Problem, failed, warning
@@ -23,15 +23,15 @@ from segjury.benchmark.folders import (
 )
 from segjury.benchmark.layout import Place
 from segjury.benchmark.loading import numbered, read_predicted_mask, read_probability_map
+from segjury.benchmark.orientation import NO_HEADER, how_moved, lost_header, meets_raters
 from segjury.consensus import RaterPatterns
 from segjury.errors import InputError
 from segjury.images.grid import Grid
-from segjury.images.labels import LabelMap
+from segjury.images.labels import LabelMap, SparseLabels
 from segjury.protocols import Protocol
 
 MOST_OF_IMAGE = 0.5
-LEAST_IF_MIRRORED = 0.5  # of its voxels inside the raters' when flipped, and twice as many as is
-ENOUGH = 1_000_000  # voxels to tell a mirrored mask by
+FIX_HEADER = "Save it with the position of the image: its affine, or its origin and direction"
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,10 @@ def check_prediction(
     voxels, numbers = marks.voxels, marks.labels
     meets = None
     if patterns is not None and voxels.size:
-        inside = _inside(patterns, voxels, numbers)
-        meets = bool(inside.any())
-        problems += _mirrored(patterns, voxels, numbers, mask.grid.shape, float(inside.mean()))
+        meets = meets_raters(patterns, marks)
+        problems += _moved(patterns, marks, mask.grid.shape)
+    if grid is not None and lost_header(mask.grid, grid):
+        problems.append(warning("lost-header", f"the mask is {NO_HEADER}", FIX_HEADER))
     complete = voxels.size and not any(problem.severity == "error" for problem in problems)
     whole = ";".join([mask_digest(mask.voxels, mask.labels), *digests]) if complete else ""
     of_marks = mask_digest(voxels, numbers) if voxels.size else ""
@@ -196,41 +197,15 @@ def _check_size(mask: LabelMap) -> list[Problem]:
     return [warning("covers-image", message, "Check that it is not inverted")]
 
 
-def _inside(
-    patterns: RaterPatterns, voxels: NDArray[np.int64], numbers: NDArray[np.uint8]
-) -> NDArray[np.bool_]:
-    """Whether any rater gives each voxel the label that the prediction gives it."""
-    given = range(patterns.n_labels)
-    anyone = np.stack([(patterns.labels == value).any(axis=1) for value in given], axis=1)
-    return np.asarray(anyone[flat(patterns.codes)[voxels], numbers])
-
-
-def _mirrored(
-    patterns: RaterPatterns,
-    voxels: NDArray[np.int64],
-    numbers: NDArray[np.uint8],
-    shape: Shape,
-    share: float,
-) -> list[Problem]:
-    """Suspicion of axes that run the other way."""
-    if 2 * share > 1:  # no flip could hold twice as many
+def _moved(patterns: RaterPatterns, marks: SparseLabels, shape: Shape) -> list[Problem]:
+    """Suspicion of axes that run the other way, or in another order."""
+    moved = how_moved(patterns, marks, shape)
+    if moved is None:
         return []
-    step = -(-voxels.size // ENOUGH)
-    x, y, z = coordinates(voxels[::step], shape)
-    places = {
-        "x": ((shape[0] - 1 - x), y, z),
-        "y": (x, (shape[1] - 1 - y), z),
-        "z": (x, y, (shape[2] - 1 - z)),
-    }
-    flipped = {
-        axis: float(_inside(patterns, i + shape[0] * (j + shape[1] * k), numbers[::step]).mean())
-        for axis, (i, j, k) in places.items()
-    }
-    axis = max(flipped, key=lambda name: flipped[name])
-    if flipped[axis] < max(LEAST_IF_MIRRORED, 2 * share):
-        return []
+    words, now, then = moved
+    back = "when flipped" if words.startswith("mirrored") else "when put back"
     message = (
-        f"the mask seems mirrored along {axis}: {100 * share:.0f} % of its voxels are inside a "
-        f"rater's, {100 * flipped[axis]:.0f} % when flipped"
+        f"the mask seems {words}: {100 * now:.0f} % of its voxels are inside a rater's, "
+        f"{100 * then:.0f} % {back}"
     )
     return [warning("mirrored", message, "Check the order of its slices and its orientation")]

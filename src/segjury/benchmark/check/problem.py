@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from segjury.benchmark.check.kinds import KINDS
 from segjury.errors import InputError, escaped
+from segjury.wording import listed
 
 Severity = Literal["error", "warning"]
 MOST_NAMED = 3  # of the names that a message is about
+ENOUGH_CASES = 3  # of a method with one kind of problem, to tell of them once
 MOST_ALIKE = 10  # problems that a text lists before it counts them
 
 
@@ -77,8 +79,37 @@ def warning(
     return Problem("warning", kind, case, method, file, message, fix)
 
 
-def lines(problems: Sequence[Problem]) -> list[str]:
-    """A line for each problem; of many alike in one place, the first and how many more."""
+def lines(problems: Sequence[Problem], cases: int = 0) -> list[str]:
+    """A line for each problem; of many alike in one place, the first and how many more.
+
+    What a method does alike in three cases or more, of so many, is one line.
+    """
+    return _lines(list(_by_method(problems, cases)))
+
+
+def _by_method(problems: Sequence[Problem], cases: int) -> Iterator[Problem]:
+    """The problems, those of one kind in many cases of a method as one, where the first stood."""
+    found: dict[tuple[str, str, str], list[Problem]] = {}
+    empty = {problem.method for problem in problems if problem.kind == "empty-method"}
+    for each in problems:
+        if each.method and each.case and each.method not in empty:
+            found.setdefault((each.severity, each.kind, each.method), []).append(each)
+    told = set()
+    for each in problems:
+        key = (each.severity, each.kind, each.method or "")
+        alike = found.get(key, []) if each.case else []
+        where = list(dict.fromkeys(str(problem.case) for problem in alike))
+        if len(where) < ENOUGH_CASES:
+            yield each
+        elif key not in told:
+            told.add(key)
+            of = f"{len(where)} of {cases} cases" if cases else f"{len(where)} cases"
+            names = listed(where, most=MOST_NAMED)
+            message = f"{of} ({names}): {KINDS[each.kind]}. In {each.case}: {each.message}"
+            yield replace(each, case=None, message=message)
+
+
+def _lines(problems: Sequence[Problem]) -> list[str]:
     empty = {problem.method for problem in problems if problem.kind == "empty-method"}
 
     def likeness(problem: Problem) -> tuple[str | None, ...]:

@@ -13,12 +13,19 @@ from segjury.scoring.scorers import (  # noqa: F401  (they register their scorer
     overlap,
     partitions,
     ratios,
+    samples,
     surface,
     topology,
     volume,
 )
+from segjury.scoring.scorers.dispatch.scores import (
+    Score,
+    prepare,
+    score,
+    structures_of,
+    worst_value,
+)
 from segjury.scoring.scorers.measured import SCORERS, Component, Measured
-from segjury.scoring.scorers.scores import Score, prepare, score, structures_of, worst_value
 
 __all__ = [
     "SCORERS",

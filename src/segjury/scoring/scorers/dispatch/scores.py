@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def _without_reference(
 
     The best for a prediction that is empty as well, the worst for any other.
     """
-    if use.metric.needs_probability:
+    if use.metric.needs_probability or use.metric.needs_samples:
         return measured
     if not comparison.confusion(label).prediction:
         return replace(measured, value=use.metric.best, note="reference and prediction are empty")
@@ -189,6 +190,8 @@ def _measured(comparison: Comparison, label: int, use: ImageUse) -> Measured:
         more["probability"].flags.writeable = False  # other metrics look at it too
     if metric.needs_raters:
         more["raters"] = _raters(comparison.reference, label)
+    if metric.needs_samples:
+        more["samples"] = _samples(comparison, label)
     masks = _reference(comparison.reference, label), _prediction(comparison, label)
     spacing_mm = comparison.reference.grid.spacing_mm
     try:
@@ -203,10 +206,23 @@ def _measured(comparison: Comparison, label: int, use: ImageUse) -> Measured:
 
 def _reference(reference: ReferenceCase, label: int) -> NDArray[Any]:
     """The consensus: the mask of a label, or the map of all."""
+    return _painted(reference, reference.consensus.voxels, label)
+
+
+def _samples(comparison: Comparison, label: int) -> NDArray[Any]:
+    """Each sample's mask of a label, or the map of all."""
+    sample_of, numbers = comparison.prediction.sample_of, range(len(comparison.prediction.samples))
+    return np.stack([_painted(comparison.reference, partial(sample_of, k), label) for k in numbers])
+
+
+def _painted(
+    reference: ReferenceCase, voxels: Callable[[int], NDArray[np.int64]], label: int
+) -> NDArray[Any]:
+    """The mask of a label whose voxels are given, or the map of all labels."""
     labels = [label] if label else [*reference.labels.values()]
     painted = np.zeros(math.prod(reference.grid.shape), np.uint8)
     for each in labels:
-        painted[reference.consensus.voxels(each)] = each
+        painted[voxels(each)] = each
     return _volume(painted, reference, label)
 
 
