@@ -92,7 +92,7 @@ def measure_case(
     pairs: list[PairRow] = []
     raters: list[RaterRow] = []
     for name, label in reference.labels.items():
-        found = _label_pairs(reference, others, name, label, tolerance_mm(protocol))
+        found = _label_pairs(reference, others, name, label, tolerance_mm(protocol, name))
         pairs += found
         raters += _rater_rows(reference, name, label, found)
     return CaseRaters(
@@ -107,10 +107,10 @@ def measure_case(
     )
 
 
-def tolerance_mm(protocol: Protocol) -> float:
-    """The distance that is no error: that of the protocol's NSD, or 2 mm."""
+def tolerance_mm(protocol: Protocol, label: str) -> float:
+    """The distance that is no error for a label: that of the protocol's NSD, or 2 mm."""
     uses: Sequence[Options] = protocol.metrics
-    own = (use.tolerance_mm for use in uses if isinstance(use, NsdOptions))
+    own = (use.tolerance_of(label) for use in uses if isinstance(use, NsdOptions))
     return next(own, TOLERANCE_MM)
 
 
