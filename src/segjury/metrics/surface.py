@@ -21,7 +21,7 @@ from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from segjury.arrays import Bools, Floats, Ints, Shape, Spacing, Triple
 from segjury.metrics.geometry.dimension import is_volume, stood_up, three_spacings
@@ -43,6 +43,10 @@ __all__ = ["assd", "hd", "hd95", "masd", "nsd"]
 Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]
 Tolerance = Annotated[float, Field(ge=0)]
+Tolerances = Annotated[  # told apart, so that what is wrong with one is not said of both
+    Annotated[Tolerance, Tag("number")] | Annotated[dict[str, Tolerance], Tag("table")],
+    Discriminator(lambda given: "table" if isinstance(given, dict) else "number"),
+]
 
 ROUNDING = 1e-9  # what equals a limit up to rounding has reached it
 LARGEST = float(np.finfo(np.float32).max)
@@ -54,7 +58,7 @@ class NsdOptions(Options):
 
     for_labels = ("tolerance_mm",)
 
-    tolerance_mm: Tolerance | dict[str, Tolerance] = Field(
+    tolerance_mm: Tolerances = Field(
         default=2.0, description="distance that is no error, or one for each label by its name"
     )
     definition: Definition = Field(
