@@ -90,7 +90,7 @@ WRONG = {
     "raters": ("annotation_{rater}", "annotation", "must contain {rater}"),
     "no labels": ("labels = { PDAC = 1 }", "labels = {}", "at least 1 item.*what is scored"),
     "label twice": ("pancreas = 2", "pancreas = 1", "two things the same number"),
-    "label of background": ("PDAC = 1", "PDAC = 0", "greater than or equal to 1"),
+    "label of background": ("PDAC = 1", "PDAC = 0", "expected a number from 1 to 255"),
     "too many": (
         "n_raters = 5\nlabels = { PDAC = 1 }",
         "n_raters = 16\nlabels = { PDAC = 1, cyst = 3 }",

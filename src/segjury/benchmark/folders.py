@@ -238,6 +238,23 @@ def sample_places(protocol: Protocol, method_folder: Path, case: str) -> list[li
     return [found[number] for number in sorted(found)]
 
 
+def sample_files(protocol: Protocol, method_folder: Path, case: str) -> tuple[Path, ...]:
+    """The file of each sample; an `InputError` where there is none, or too many."""
+    places, most = sample_places(protocol, method_folder, case), protocol.prediction.most_samples
+    if not places:
+        pattern = Place.of(numbered_sample(protocol.prediction.sample), method_folder, case)
+        first = f"{pattern.stem.replace(SAMPLE, '01')}{images.SUFFIXES[0]}"
+        raise MissingInputError(f"{first} is missing", "Give a mask for each sample")
+    if len(places) > most:
+        what = f"there are {len(places)} samples, at most {most} are read"
+        raise InputError(what, "Give fewer", kind="too-many-samples")
+    for place in places:
+        if len(place) > 1:
+            names = ", ".join(path.name for path in place)
+            raise InputError(f"there are {names}", "Keep one of them", kind="two-files")
+    return tuple(path for (path,) in places)
+
+
 @dataclass(frozen=True)
 class PredictionFiles:
     """The mask of a prediction, for each label the file with its probability map, and samples.
@@ -328,23 +345,12 @@ def _with_samples(
     """The files and those of samples, if a metric wants these, or a map that is not there."""
     if not reads_samples(protocol):
         return found
-    pattern = Place.of(numbered_sample(protocol.prediction.sample), method_folder, case)
-    first = f"{pattern.stem.replace(SAMPLE, '01')}{images.SUFFIXES[0]}"
-    places = sample_places(protocol, method_folder, case)
-    most = protocol.prediction.most_samples
-    if len(places) > most:
-        error = InputError(
-            f"there are {len(places)} samples, at most {most} are read", "Give fewer"
-        )
+    try:
+        return replace(found, samples=sample_files(protocol, method_folder, case))
+    except InputError as error:
+        if found.mask is None:
+            raise
         return replace(found, no_samples=error)
-    for place in places:
-        if len(place) > 1:
-            names = ", ".join(path.name for path in place)
-            raise InputError(f"there are {names}", "Keep one of them", kind="two-files")
-    if not places:
-        missing = MissingInputError(f"{first} is missing", "Give sample_01, sample_02, ...")
-        return replace(found, no_samples=missing)
-    return replace(found, samples=tuple(path for (path,) in places))
 
 
 def link_refused(path: Path) -> InputError:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
 from segjury.consensus import MAX_PATTERNS
 from segjury.errors import is_hidden
@@ -15,6 +15,7 @@ WHOLE = "all"  # the structure of a row about the whole case
 CONSENSUS = "consensus"  # stands beside the raters in tables, so that none is called so
 MOST_RATERS = 16  # of one case, whose marks are packed into one number
 LARGEST_PANEL = 1000
+MOST_SHOWN = 80  # characters of what was got, in a message
 
 
 def _shown(name: str) -> str:
@@ -24,7 +25,19 @@ def _shown(name: str) -> str:
 
 
 Label = Annotated[int, Field(ge=1, le=255)]
-Region = Annotated[tuple[Label, ...], Field(min_length=1)]
+
+
+def _numbers(given: Any) -> int | tuple[int, ...]:
+    """A number of a label, or the numbers that make it up, as a file says them."""
+    numbers = given if isinstance(given, list | tuple) else [given]
+    whole = all(type(number) is int and 1 <= number <= 255 for number in numbers)
+    if not numbers or not whole or len(set(numbers)) < len(numbers):
+        shown = repr(given)[:MOST_SHOWN]
+        raise ValueError(f"expected a number from 1 to 255, or a list of such, got {shown}")
+    return given if isinstance(given, int) else tuple(given)
+
+
+Numbers = Annotated[int | tuple[int, ...], PlainValidator(_numbers)]
 Name = Annotated[  # may be part of a file name
     str, Field(pattern=r"^[^/\\\x00-\x1f]+$"), AfterValidator(_shown)
 ]
@@ -75,7 +88,7 @@ class Reference(ProtocolPart):
     rater_weights: dict[RaterName, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="weight of a rater, 1 where not named"
     )
-    labels: dict[Name, Label | Region] = Field(
+    labels: dict[Name, Numbers] = Field(
         default={"foreground": 1},
         min_length=1,
         description="what is scored, and its number, or the numbers that make it up",

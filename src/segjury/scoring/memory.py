@@ -27,12 +27,14 @@ DISTANCES = {
 TOPOLOGY = {"cldice", "betti", "small_recall"}
 
 
-def case_bytes(voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: int) -> int:
+def case_bytes(
+    voxels: int, *, metrics: Collection[str], n_labels: int, n_maps: int, n_samples: int = 0
+) -> int:
     """Upper estimate of the memory that scoring a case takes besides `PROCESS_BYTES`.
 
     For masks that are full, or nothing but surface, and maps of float64 without a zero.
     """
-    prediction = voxels * (MASK + MAP * n_maps)
+    prediction = voxels * (MASK * (1 + n_samples) + MAP * n_maps)
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
     patterns = voxels * (2 if n_labels > 1 else 1)
     shapes = 0 if n_maps else SHAPES * voxels

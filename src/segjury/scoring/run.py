@@ -21,6 +21,7 @@ from segjury.benchmark.folders import (
     chosen_methods,
     reference_inputs,
     refuse_wrong_folders,
+    sample_places,
 )
 from segjury.benchmark.layout import case_names, scored_cases, unknown_raters
 from segjury.errors import InputError
@@ -88,7 +89,9 @@ def score_benchmark(
     if store is not None:
         make_folder(store)
     begun, clock = datetime.now(UTC), time.perf_counter()
-    bytes_each = _bytes_of_a_process(definition, reference, cases)
+    bytes_each = _bytes_of_a_process(
+        definition, reference, cases, [predictions / m for m in chosen]
+    )
     workers = runtime.default_jobs(len(cases), bytes_each=bytes_each) if jobs is None else jobs
     engine = runtime.engine_for(
         workers, scheduler, bytes_each=bytes_each, limits=limits, on_note=on_note
@@ -165,8 +168,13 @@ def _about(task: CaseTask, text: str) -> dict[str, Any]:
     }
 
 
-def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str]) -> int:
-    """The memory that scoring the largest case takes."""
+def _bytes_of_a_process(
+    protocol: Protocol, reference: Path, cases: Sequence[str], methods: Sequence[Path]
+) -> int:
+    """The memory that scoring the largest case takes, with as many samples as in the first."""
+    samples = [0]
+    if protocol.needs_samples:
+        samples += [len(sample_places(protocol, method, cases[0])) for method in methods]
     voxels = [0]
     for case in cases:
         for path in reference_inputs(protocol, reference, case)[:1]:
@@ -179,4 +187,5 @@ def _bytes_of_a_process(protocol: Protocol, reference: Path, cases: Sequence[str
         metrics=[use.name for use in protocol.metrics],
         n_labels=len(protocol.reference.labels),
         n_maps=len(protocol.probability_stems),
+        n_samples=min(max(samples), protocol.prediction.most_samples),
     )

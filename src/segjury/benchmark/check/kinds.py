@@ -56,6 +56,7 @@ KINDS: dict[str, str] = {
     "empty-method": "a method without a prediction of any case",
     "unknown-case": "a prediction of a case that the reference does not have",
     "both-layouts": "a prediction that is there as a folder and as nnU-Net's files",
+    "too-many-samples": "more samples of a prediction than the protocol reads",
     "empty-prediction": "a predicted mask that marks nothing",
     "covers-image": "a predicted mask of more than half the image: inverted?",
     "nan-probability": "a probability map with NaN",

@@ -19,6 +19,7 @@ from segjury.benchmark.folders import (
     link_refused,
     prediction_files,
     prediction_layout,
+    sample_files,
     sample_places,
 )
 from segjury.benchmark.layout import Place
@@ -65,6 +66,8 @@ def check_prediction(
     digests = []
     if common is not None:
         digests = _check_maps(protocol, map_paths, mask, common, problems, alone=grid is None)
+    if protocol.needs_samples:
+        _check_samples(protocol, method_folder, case, common, problems)
     if mask is None:
         return CheckedPrediction(problems)
     problems += _check_size(mask)
@@ -175,6 +178,23 @@ def _check_maps(
 def _voxels(mask: LabelMap, numbers: Collection[int]) -> NDArray[np.int64]:
     wanted = list(numbers)
     return mask.marks.select(lambda values: np.isin(values, wanted))
+
+
+def _check_samples(
+    protocol: Protocol,
+    method_folder: Path,
+    case: str,
+    grid: Grid | None,
+    problems: list[Problem],
+) -> None:
+    """Look at each sample of a prediction as at a mask."""
+    try:
+        files = sample_files(protocol, method_folder, case)
+    except InputError as error:
+        problems.append(failed(error, case))
+        return
+    for path in files:
+        _read_mask(protocol, path, grid, problems)
 
 
 def _of_mask(error: InputError) -> InputError:
