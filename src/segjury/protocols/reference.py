@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from segjury.consensus import MAX_PATTERNS
 from segjury.errors import is_hidden
@@ -37,7 +37,7 @@ def _numbers(given: Any) -> int | tuple[int, ...]:
     return given if isinstance(given, int) else tuple(given)
 
 
-Numbers = Annotated[int | tuple[int, ...], PlainValidator(_numbers)]
+Numbers = Annotated[int | tuple[int, ...], BeforeValidator(_numbers)]
 Name = Annotated[  # may be part of a file name
     str, Field(pattern=r"^[^/\\\x00-\x1f]+$"), AfterValidator(_shown)
 ]
