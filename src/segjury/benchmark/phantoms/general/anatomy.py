@@ -38,7 +38,7 @@ LESION_METRICS = frozenset(
 )
 
 # shares of the side of the cell that a body has for itself
-ORGAN = ((0.0, 0.0, 0.27),)  # where it lies, and its radius
+ORGAN = ((0.0, 0.0, 0.23),)  # where it lies, and its radius
 LESIONS = ((-0.22, -0.22, 0.2), (0.25, -0.25, 0.12), (0.25, 0.25, 0.075), (-0.25, 0.27, 0.05))
 
 _INNER = 0.62  # radius of a body inside another

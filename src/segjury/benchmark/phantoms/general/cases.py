@@ -47,6 +47,7 @@ AMBIGUITY = ((0.1, 0.25), (0.4, 0.55), (0.7, 0.9))
 
 _PLAN, _ANATOMY, _RATERS, _IMAGE, _READS = 1, 2, 3, 4, 6  # independent streams of a case
 _RIND = 0.35  # how far a label that does not count reaches around a body, in radii
+_CLOSED_MM = -99.0  # signed distance that no rater's error makes up for
 _IGNORED = 0.35  # radius of what is not scored, in radii of the body that it cuts
 
 
@@ -149,9 +150,13 @@ def make_case(protocol: Protocol, index: int, *, seed: int = 0, shape: Shape) ->
     shared = shared_noise(parts, rng)
     ambiguity = make_ambiguity(index, seed=seed)
     styles = styles_of(spec, rng)
+    names = present(spec, rng)
+    overlooks = len(names) > 1  # what a lone rater does not see is not there
     drawn = {
-        name: draw_parts(parts, styles[name], shared, ambiguity=ambiguity, rng=rng)
-        for name in present(spec, rng)
+        name: draw_parts(
+            parts, styles[name], shared, ambiguity=ambiguity, overlooks=overlooks, rng=rng
+        )
+        for name in names
     }
     rng = np.random.default_rng([seed, index, _READS])
     again = {
@@ -173,8 +178,11 @@ def make_ambiguity(index: int, *, seed: int = 0) -> float:
 def _outside(part: Part, courses: Iterable[tuple[Triple, float]]) -> Part:
     """The part without the structures, in which nobody draws."""
     for centre, radius in courses:
-        tube = structure_mm(part.grid, centre, radius)
-        bodies = tuple(replace(body, phi_mm=np.minimum(body.phi_mm, -tube)) for body in part.bodies)
+        free = structure_mm(part.grid, centre, radius) <= 0
+        bodies = tuple(
+            replace(body, phi_mm=np.where(free, body.phi_mm, np.float32(_CLOSED_MM)))
+            for body in part.bodies
+        )
         part = replace(part, bodies=bodies)
     return part
 

@@ -51,13 +51,15 @@ def draw_parts(
     shared: Sequence[Field],
     *,
     ambiguity: float,
+    overlooks: bool = True,
     rng: np.random.Generator,
 ) -> list[Labels]:
     """What one rater draws of each part: the number of each voxel in its region."""
     drawn = []
     for part, common in zip(parts, shared, strict=True):
         own = np.random.default_rng(rng.integers(2**63))  # whatever the part takes
-        if is_small(part, parts) and own.random() < _OVERLOOKED * ambiguity:
+        unseen = own.random() < _OVERLOOKED * ambiguity
+        if overlooks and unseen and is_small(part, parts):
             drawn.append(np.zeros(part.grid.shape, np.uint8, order="F"))
             continue
         phis = [body.phi_mm for body in part.bodies]
