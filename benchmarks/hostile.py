@@ -31,6 +31,22 @@ for _name in ("hd", "hd95", "assd", "masd", "bavd", "ahd"):
     DISTANCES += f'[[metrics]]\nname = "{_name}"\nworst = "image-diagonal"\n'
 for _name in ("dice", "nsd"):
     DISTANCES += f'[[metrics]]\nname = "{_name}"\n'
+LESIONS = """
+name = "lesions"
+title = "All of lesions"
+summary = "All metrics of lesions, in masks and in maps."
+prediction = { mask = "segmentation", probability = "probability" }
+[reference]
+raters = "annotation_{rater}"
+n_raters = 5
+labels = { lesion = 1 }
+other_labels = { pancreas = 2 }
+"""
+for _name in ("lesion_f1", "lesion_recall", "lesion_precision", "pq", "small_lesion_recall"):
+    LESIONS += f'[[metrics]]\nname = "{_name}"\n'
+LESIONS += '[[metrics]]\nname = "lesion_count_error"\nworst = 1000.0\n'
+OWN = {"distances": DISTANCES, "lesions": LESIONS}
+OWN["lesions and FROC"] = LESIONS + '[[metrics]]\nname = "froc"\n'
 
 
 class Kind(NamedTuple):
@@ -60,6 +76,8 @@ KINDS = {
     "`curvas-pdacvi-2025`": Kind("curvas-pdacvi-2025", "lesion", *CT, 1, ("probability",)),
     "all distances, vessels": Kind("distances", "vessels", (480, 640, 163), (0.3, 0.3, 0.3)),
     "all distances, an organ": Kind("distances", "organ", *CT),
+    "lesions": Kind("lesions", "lesion", *CT),
+    "lesions, FROC": Kind("lesions and FROC", "lesion", *CT, 1, ("probability",)),
 }
 CASES_OF = {
     "aorta": "aortaseg-2024",
@@ -78,7 +96,8 @@ def write(kind: str, folder: str, shape: Sequence[int]) -> None:
     """Write a usual case with one method, and the protocol where it is not a built-in one."""
     place, (x, y, z) = Path(folder), shape
     place.mkdir()
-    (place / "distances.toml").write_text(DISTANCES)
+    if KINDS[kind].protocol in OWN:
+        (place / "own.toml").write_text(OWN[KINDS[kind].protocol])
     if KINDS[kind].reference in CASES_OF:
         write_cases(CASES_OF[KINDS[kind].reference], place, (x, y, z), methods=1)
         return
@@ -106,7 +125,7 @@ def predict(kind: str, folder: str, shape: Sequence[int], name: str) -> None:
 def measure(kind: str, folder: str) -> tuple[float, float]:
     """Seconds of processor time, which a busy machine changes less, and peak memory in GB."""
     place, protocol = Path(folder), KINDS[kind].protocol
-    given = str(place / "distances.toml") if protocol == "distances" else protocol
+    given = str(place / "own.toml") if protocol in OWN else protocol
     options = ["--reference", str(place / "reference"), "--out", str(place / "results")]
     options += ["--predictions", str(place / "predictions"), "--jobs", "1"]
     start = time.process_time()

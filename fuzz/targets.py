@@ -20,6 +20,10 @@ from pathlib import Path
 import numpy as np
 from nibabel.nifti1 import Nifti1Header
 from nibabel.nifti2 import Nifti2Header
+from PIL import Image
+from pydicom import dcmwrite
+from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.uid import ExplicitVRLittleEndian
 
 from segjury import images
 from segjury.benchmark.case_table import case_table
@@ -31,6 +35,9 @@ from segjury.results.read import read_calibration, read_cases, read_details, rea
 from segjury.scoring.efficiency import read_efficiency
 
 SHAPE = (5, 4, 3)
+# on which a file of shape SHAPE may have to be put by the order of its axes
+TURNED = Grid((3, 5, 4), (4.0, 2.0, 3.0), direction=((0, 1, 0), (0, 0, 1), (1, 0, 0)))
+LARGER = Grid((9, 8, 7), (2.0, 3.0, 4.0), (-2.0, 0.0, -4.0))  # of which it may be a part
 MASK = (np.arange(60).reshape(SHAPE) % 3 == 0).astype(np.uint8)
 MAP = np.linspace(0, 1, 60, dtype=np.float32).reshape(SHAPE)
 WORD = re.compile(rb"[\w.+-]+")
@@ -122,7 +129,11 @@ def reworded(content: bytes, seeds: tuple[bytes, ...], rng: random.Random) -> by
 IMAGE_READERS: tuple[Callable[[Path], object], ...] = (
     images.read_grid,
     lambda path: images.read_mask(path, labels=(1, 2)),
-    lambda path: images.read_probability(path, expected_shape=SHAPE),
+    lambda path: images.read_mask(path, labels=(1,)),
+    lambda path: images.read_probability(path, grid=Grid(SHAPE)),
+    lambda path: images.read_probability(path, channel=2),
+    lambda path: images.read_mask(path, labels=(1, 2), names={"a": 1, "b": 2}, grid=LARGER),
+    lambda path: images.read_mask(path, labels=(1, 2), grid=TURNED),
 )
 
 
@@ -143,6 +154,8 @@ NIFTI = (
     _nifti(MASK.astype(np.int16), scl_slope=0.5, scl_inter=1.0),
     _nifti(MASK.astype(np.float64), Nifti2Header),
     _nifti(MASK, sform_code=0, qform_code=1, quatern_b=1.0),
+    _nifti(np.stack([MASK, MASK[::-1]], axis=-1)),
+    _nifti(np.stack([MAP, 1 - MAP], axis=-1)[..., None, :]),
 )
 
 
@@ -179,6 +192,126 @@ NRRD = (
     _nrrd("float", VALUES, space=IN_SPACE),
     _nrrd("uint8", gzip.compress(PIXELS, mtime=0), "gzip", IN_SPACE),
     _nrrd("float", gzip.compress(VALUES, mtime=0), "gz"),
+)
+
+
+SEGMENTS = (
+    "Segment0_Name:=a\nSegment0_LabelValue:=1\nSegment0_Layer:=0\nSegment0_Extent:=0 4 0 3 0 2\n"
+    "Segment1_Name:=b\nSegment1_LabelValue:={}\nSegment1_Layer:={}\n"
+    "Segmentation_ReferenceImageExtentOffset:=0 0 0"
+)
+
+
+def _layers(*masks: np.ndarray, value: int, first: bool = True) -> bytes:
+    """A segmentation of 3D Slicer: one layer, or several along the first or the last axis."""
+    several = len(masks) > 1
+    array = np.stack(masks, axis=0 if first else -1) if several else masks[0]
+    kinds, axes = ["domain"] * 3, ["(2,0,0)", "(0,3,0)", "(0,0,4)"]
+    if several:
+        kinds.insert(0 if first else 3, "list")
+        axes.insert(0 if first else 3, "none")
+    head = (
+        f"NRRD0004\ntype: uchar\ndimension: {array.ndim}\nspace: LPS\n"
+        f"sizes: {' '.join(map(str, array.shape))}\nkinds: {' '.join(kinds)}\n"
+        f"space directions: {' '.join(axes)}\nspace origin: (0,0,0)\nencoding: raw\n"
+        f"{SEGMENTS.format(value, len(masks) - 1)}\n\n"
+    )
+    return head.encode() + array.tobytes(order="F")
+
+
+SEG_NRRD = (
+    _layers(MASK + (MAP > 0.8), value=2),
+    _layers(MASK, MASK[::-1], value=1),
+    _layers(MASK, MASK[::-1], value=1, first=False),
+)
+
+
+def _picture(kind: str, *pages: np.ndarray, **options: object) -> bytes:
+    first, *others = (Image.fromarray(np.ascontiguousarray(page.T)) for page in pages)
+    stream = io.BytesIO()
+    several = {"save_all": True, "append_images": others} if others else {}
+    first.save(stream, kind, **several, **options)
+    return stream.getvalue()
+
+
+SLICES = tuple(MASK[:, :, k] for k in range(SHAPE[2]))
+GREY = tuple((255 * MAP[:, :, k]).astype(np.uint8) for k in range(SHAPE[2]))
+PNG = (
+    _picture("PNG", SLICES[0]),
+    _picture("PNG", SLICES[0] == 1),
+    _picture("PNG", GREY[0].astype(np.uint16)),
+)
+TIFF = (
+    _picture("TIFF", *SLICES),
+    _picture("TIFF", *GREY, compression="tiff_lzw"),
+    _picture("TIFF", *SLICES, compression="tiff_adobe_deflate"),
+    _picture("TIFF", *(MAP[:, :, k] for k in range(SHAPE[2]))),
+)
+
+
+def _item(**elements: object) -> Dataset:
+    item = Dataset()
+    for name, value in elements.items():
+        setattr(item, name, value)
+    return item
+
+
+def _dicom(kind: str, dataset: Dataset) -> bytes:
+    meta = FileMetaDataset()
+    meta.TransferSyntaxUID, meta.MediaStorageSOPClassUID = ExplicitVRLittleEndian, kind
+    meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = "1.2.3"
+    dataset.file_meta, dataset.SOPClassUID = meta, kind
+    stream = io.BytesIO()
+    dcmwrite(stream, dataset, enforce_file_format=True)
+    return stream.getvalue()
+
+
+def _seg(*masks: np.ndarray, bits: int) -> bytes:
+    """A segmentation with a frame for each slice of each mask, or of a label map."""
+    frames = [(n, k) for n in range(1, len(masks) + 1) for k in range(SHAPE[2])]
+    pixels = np.concatenate([masks[n - 1][:, :, k].T.ravel() for n, k in frames])
+    return _dicom(
+        "1.2.840.10008.5.1.4.1.1.66.4",
+        _item(
+            SegmentationType="BINARY" if bits == 1 else "LABELMAP",
+            Columns=SHAPE[0],
+            Rows=SHAPE[1],
+            NumberOfFrames=len(frames),
+            BitsAllocated=bits,
+            SegmentSequence=[_item(SegmentNumber=n, SegmentLabel=f"s{n}") for n in (1, 2)],
+            SharedFunctionalGroupsSequence=[
+                _item(
+                    PlaneOrientationSequence=[_item(ImageOrientationPatient=[1, 0, 0, 0, 1, 0])],
+                    PixelMeasuresSequence=[_item(PixelSpacing=[3, 2], SliceThickness=4)],
+                )
+            ],
+            PerFrameFunctionalGroupsSequence=[
+                _item(
+                    SegmentIdentificationSequence=[_item(ReferencedSegmentNumber=n)],
+                    PlanePositionSequence=[_item(ImagePositionPatient=[0, 0, 4 * k])],
+                )
+                for n, k in frames
+            ],
+            PixelData=(np.packbits(pixels, bitorder="little") if bits == 1 else pixels).tobytes(),
+        ),
+    )
+
+
+def _structures(*contours: list[float]) -> bytes:
+    drawn = [_item(ContourGeometricType="CLOSED_PLANAR", ContourData=points) for points in contours]
+    return _dicom(
+        "1.2.840.10008.5.1.4.1.1.481.3",
+        _item(
+            StructureSetROISequence=[_item(ROINumber=1, ROIName="a")],
+            ROIContourSequence=[_item(ReferencedROINumber=1, ContourSequence=drawn)],
+        ),
+    )
+
+
+DICOM = (
+    _seg(MASK, MASK[::-1], bits=1),
+    _seg(MASK, bits=8),
+    _structures([1, 1, 0, 7, 1, 0, 7, 8, 0], [1, 1, 4, 7, 1, 4, 7, 8, 4, 1, 8, 4]),
 )
 
 
@@ -280,6 +413,11 @@ IMAGES = {
     ".nii": NIFTI,
     ".mha": MHA,
     ".nrrd": NRRD,
+    ".seg.nrrd": SEG_NRRD,
+    ".png": PNG,
+    ".tif": TIFF,
+    ".tiff": TIFF[:2],
+    ".dcm": DICOM,
 }
 TARGETS = {
     # a format without seeds is an error here

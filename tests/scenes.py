@@ -80,6 +80,18 @@ def _of_shapes(score: Callable[..., float], *, scaled: str = "", **options: Any)
     return of_scene
 
 
+def _of_raters(score: Callable[..., float], **options: Any) -> Score:
+    """A metric of the lesions that at least half of the raters see, and a mask."""
+    return lambda s, _: score(s.raters, s.probability > 0.5, lesions="union", **options)
+
+
+def _small_lesion_recall(s: Scene, _reading: metrics.Reading) -> float:
+    """All lesions of the scenes are small."""
+    limit_mm3 = s.vessel.size * float(np.prod(s.spacing_mm))
+    masks = (s.consensus, s.probability > 0.5)
+    return metrics.small_lesion_recall(*masks, spacing_mm=s.spacing_mm, size_bins_mm3=[limit_mm3])
+
+
 # A metric with its options is `name` or `name:option`.
 SCORE: dict[str, Score] = {
     "dsc": _dsc,
@@ -121,6 +133,18 @@ SCORE: dict[str, Score] = {
     "crps_samples:biased": _of_volumes(metrics.crps_samples, estimator="biased"),
     "volume_coverage": _of_samples(metrics.volume_coverage),
     "interval_score": _of_volumes(metrics.interval_score),
+    "lesion_f1": _of_shapes(metrics.lesion_f1),
+    "lesion_f1:any-overlap": _of_shapes(metrics.lesion_f1, matching="any-overlap", threshold=0),
+    "lesion_f1:union": _of_raters(metrics.lesion_f1),
+    "lesion_recall": _of_shapes(metrics.lesion_recall),
+    "lesion_recall:ior": _of_shapes(metrics.lesion_recall, overlap="ior", threshold=0.5),
+    "lesion_precision": _of_shapes(metrics.lesion_precision),
+    "pq": _of_shapes(metrics.pq),
+    "pq:0.1": _of_shapes(metrics.pq, threshold=0.1, connectivity="faces"),
+    "small_lesion_recall": _small_lesion_recall,
+    "lesion_count_error": _of_shapes(metrics.lesion_count_error),
+    "froc": lambda s, _: metrics.froc(s.consensus, s.probability),
+    "froc:mean": lambda s, _: metrics.froc(s.consensus, s.probability, confidence="mean"),
 } | {
     metric.name: _of_masks(getattr(metrics, metric.name))
     for metric in (*RATIOS, *PARTITION_MEASURES, MAHALANOBIS)

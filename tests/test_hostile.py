@@ -114,6 +114,40 @@ def nrrd(lines="", kind="uchar", sizes="6 5 4", encoding="raw", data=PIXELS):
     return f"{head}{lines}spacings: 1 1 2\n\n".encode() + data
 
 
+LAYER = "Segment0_Layer:=0\n"
+
+
+def png(width, height, name=b"tEXt", content=b""):
+    """The header of a PNG, and another chunk."""
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (name, content)]
+    parts = [
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content))
+        for name, content in (*chunks, (b"IEND", b""))
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def tiff(*, width=6, following=0):
+    """A page of 6 x 5 pixels, and the place of the next."""
+    tags = {256: width, 257: 5, 258: 8, 259: 1, 262: 1, 273: 200, 277: 1, 278: 5, 279: 30}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+    start = b"II*\0" + struct.pack("<IH", 8, len(tags)) + entries + struct.pack("<I", following)
+    return start.ljust(200, b"\0") + bytes(30)
+
+
+NESTED = b"\x08\x00\x15\x11SQ\0\0\xff\xff\xff\xff\xfe\xff\x00\xe0\xff\xff\xff\xff"
+
+
+def dicom(syntax, content=b""):
+    """A file of DICOM with a transfer syntax and some content."""
+    element = b"\x02\0\x10\0UI" + struct.pack("<H", len(syntax)) + syntax
+    length = b"\x02\0\0\0UL\x04\0" + struct.pack("<I", len(element))
+    return bytes(128) + b"DICM" + length + element + content
+
+
 def bomb(head, megabytes=64):
     """Much more than the header claims, in a small file."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
@@ -254,6 +288,54 @@ FILES = {
         "segmentation.nrrd", nrrd("kinds: RGB-color domain domain\n"), "several values",
     ),
     "NRRD without byte order": ("segmentation.nrrd", nrrd(kind="short"), "no line 'endian'"),
+    "NIfTI with as many channels as a byte counts": (
+        "segmentation.nii", sized(6, 5, 4, 255), "has shape .* 255 channels, but the labels go up",
+    ),
+    "NIfTI with its axes swapped, without a place": (
+        "segmentation.nii", nifti(np.ascontiguousarray(MASK.T)), "the reference has",
+    ),
+    "NRRD that calls itself a segmentation": (
+        "segmentation.seg.nrrd", nrrd(), "describes no segments",
+    ),
+    "segmentation of another value": (
+        "segmentation.seg.nrrd", nrrd("Segment0_LabelValue:=7\n" + LAYER), "value 1 in layer 0",
+    ),
+    "segmentation with a value of no number": (
+        "segmentation.seg.nrrd", nrrd("Segment0_LabelValue:=\x1b\n" + LAYER), r"is '\\x1b'",
+    ),
+    "segmentation beyond the image": (
+        "segmentation.seg.nrrd",
+        nrrd("Segment0_LabelValue:=1\n" + LAYER, sizes="4 5 6"), "reaches from voxel",
+    ),
+    "segmentation in more layers than a byte counts": (
+        "segmentation.seg.nrrd",
+        nrrd("kinds: list domain domain domain\n", sizes="256 6 5 4").replace(b": 3", b": 4"),
+        "has 256 layers",
+    ),
+    "text as PNG": ("segmentation.png", b"hello", "not a PNG file"),
+    "PNG of a size that none has": (
+        "segmentation.png", png(2**31 - 1, 2**31 - 1), "claims 2147483647 x",
+    ),
+    "PNG bomb in a comment": (
+        "segmentation.png", png(6, 5, b"zTXt", b"a\0\0" + zlib.compress(bytes(64 << 20))),
+        "cannot be read|has shape",
+    ),
+    "text as TIFF": ("segmentation.tif", b"hello", "not a TIFF file"),
+    "TIFF that leads in a circle": (
+        "segmentation.tif", tiff(following=8), "has shape|cannot be read",
+    ),
+    "TIFF of a size that none has": ("segmentation.tif", tiff(width=2**31), "claims 2147483648 x"),
+    "text as DICOM": ("segmentation.dcm", b"hello", "not a DICOM file"),
+    "DICOM that is deflated": (
+        "segmentation.dcm", dicom(b"1.2.840.10008.1.2.1.99"), "stored as 'Deflated Explicit",
+    ),
+    "DICOM without anything": (
+        "segmentation.dcm", dicom(b"1.2.840.10008.1.2.1\0"), "has no SOPClassUID",
+    ),
+    "DICOM of sequences in sequences": (
+        "segmentation.dcm", dicom(b"1.2.840.10008.1.2.1\0", NESTED * 5000),
+        "has no SOPClassUID|cannot be read",
+    ),
     "NaN in a map": ("probability.nii", nifti(MAP * np.nan), "has NaN"),
     "percent in a map": ("probability.nii", nifti(MAP * 100), "expected probabilities"),
     "infinite map": ("probability.nii", nifti(MAP * np.inf), "expected probabilities"),

@@ -20,7 +20,12 @@ from segjury.metrics import (
     dsc,
     gce,
     laws,
+    lesion_count_error,
+    lesion_f1,
+    lesion_precision,
+    lesion_recall,
     mahalanobis,
+    pq,
     small_recall,
     voi,
 )
@@ -263,3 +268,15 @@ def test_the_betti_error_can_favour_a_mask_that_lost_more():
     broken[7] = False
     assert betti(two, broken) == 0 < betti(two, lost)
     assert dsc(two, broken) == dsc(two, lost)
+
+
+def test_lesion_scores_can_favour_a_mask_that_lost_a_part_of_a_lesion():
+    whole = np.zeros((13, 5, 5), bool)
+    whole[1:8, 1:4, 1:4] = whole[8:10, 2, 2] = True
+    broken, lost = whole.copy(), whole.copy()
+    broken[8] = False  # the tip is a lesion of its own, and none that is there
+    lost[8:] = False
+    for score in (lesion_f1, lesion_precision, pq):
+        assert score(whole, broken) < score(whole, lost)
+    assert lesion_count_error(whole, broken) > lesion_count_error(whole, lost)
+    assert lesion_recall(whole, broken) == lesion_recall(whole, lost)

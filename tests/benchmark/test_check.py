@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import nibabel as nib
 import numpy as np
 import pytest
 import SimpleITK as sitk
@@ -88,6 +89,30 @@ def one_voxel(c):
     return mask
 
 
+def turn(path):
+    """Store an image with its axes as z, x and y backwards, as its header says."""
+    image = sitk.PermuteAxes(sitk.ReadImage(path), (2, 0, 1))
+    sitk.WriteImage(sitk.Flip(image, (False, False, True)), path)
+
+
+def stack_twice(path):
+    """Store a mask as two channels that are the same."""
+    image = nib.load(path)
+    mask = np.asarray(image.dataobj)
+    nib.save(nib.Nifti1Image(np.stack([mask, mask], axis=-1), image.affine), path)
+
+
+def in_pixels(b):
+    """The files of P1 with voxels of 1 mm, and its mask by A as the pages of a picture."""
+    for path in sorted((b / "reference" / "P1").iterdir()):
+        change(path.parent, path.name.removesuffix(".nii.gz"), spacing_mm=(1.0, 1.0, 1.0))
+    for path in sorted((b / "predictions").glob("*/P1/*.nii.gz")):
+        change(path.parent, path.name.removesuffix(".nii.gz"), spacing_mm=(1.0, 1.0, 1.0))
+    mask = sitk.ReadImage(p(b) / "segmentation.nii.gz") * 255
+    sitk.WriteImage(mask, p(b) / "segmentation.tif")
+    (p(b) / "segmentation.nii.gz").unlink()
+
+
 def append(path, text):
     path.write_text(path.read_text() + text)
 
@@ -164,6 +189,10 @@ ERRORS = {
         "unknown-label",
         lambda b: change(p(b), "segmentation", lambda a: a * 2),
     ),
+    "rater with masks that overlap": (
+        "overlapping-labels",
+        lambda b: stack_twice(r(b) / "annotation_2.nii.gz"),
+    ),
     "mask sheared": ("sheared-axes", lambda b: shear(p(b) / "segmentation.nii.gz")),
     "first rater sheared": ("sheared-axes", lambda b: shear(r(b) / "annotation_1.nii.gz")),
     "mask of another shape": (
@@ -230,6 +259,20 @@ ERRORS = {
 }
 
 WARNINGS = {
+    "mask of white": ("stored-as-255", PDACVI, in_pixels),
+    "rater in another order": (
+        "reoriented",
+        PDACVI,
+        lambda b: turn(r(b) / "annotation_2.nii.gz"),
+    ),
+    "vessels in another order": (
+        "reoriented",
+        PDACVI,
+        lambda b: turn(r(b) / "annotation_vascular.nii.gz"),
+    ),
+    "image in another order": ("reoriented", PDACVI, lambda b: turn(r(b) / "image.nii.gz")),
+    "mask in another order": ("reoriented", ORGANS, lambda b: turn(p(b) / "segmentation.nii.gz")),
+    "map in another order": ("reoriented", PDACVI, lambda b: turn(p(b) / "probability.nii.gz")),
     "rater marks nothing": (
         "empty-rater",
         PDACVI,

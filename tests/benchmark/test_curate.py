@@ -252,6 +252,14 @@ def sheared(path, grid: Grid) -> None:
     nib.save(written, path)
 
 
+def test_axes_in_another_order_are_no_difference(tmp_path, reference):
+    turned = Grid((7, 9, 8), (2.0, 1.0, 1.0), direction=((0, 1, 0), (0, 0, 1), (1, 0, 0)))
+    write_case(reference / "turned", grids={4: turned}, raters={4: lesion().transpose(2, 0, 1)})
+    image = Volume(np.zeros(turned.shape, np.int16), turned)
+    write_volume(reference / "turned" / "image.nii.gz", image)
+    assert excluded(tmp_path, '[[rules]]\nkind = "corrupt-geometry"\n') == []
+
+
 def test_an_image_of_another_shape_is_found(tmp_path, reference):
     write_case(reference / "odd")
     small = Volume(np.zeros((9, 8, 6), np.int16), Grid((9, 8, 6)))

@@ -17,7 +17,7 @@ from segjury.cli import app
 from segjury.consensus import fuse, number_patterns, pack
 from segjury.consensus.mask_files import read_raters
 from segjury.errors import InputError
-from segjury.images import SUFFIXES, read_volume, write_volume
+from segjury.images import WRITTEN, read_volume, write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 from tests.commands import segjury
@@ -247,7 +247,7 @@ def test_empty_and_unanimous_masks(tmp_path):
     assert fused(tmp_path, everything, "simple").all()
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", WRITTEN)
 def test_floats_and_all_formats(tmp_path, suffix):
     masks = masks_of(10, values=(0, 3))
     paths = written(tmp_path, masks.astype(np.float32), suffix=suffix)
@@ -287,6 +287,19 @@ def test_bad_masks_are_refused_with_their_names(tmp_path):
         read_raters(paths, label=5)
 
 
+def test_masks_in_another_order_of_axes_are_put_in_the_firsts(tmp_path):
+    masks = masks_of(12, raters=3)
+    paths = written(tmp_path, masks)
+    straight = read_raters(paths)
+    image = sitk.ReadImage(paths[1])
+    sitk.WriteImage(sitk.PermuteAxes(image, (1, 2, 0)), paths[1])
+    turned = read_raters(paths)
+    np.testing.assert_array_equal(turned.voxels, straight.voxels)
+    np.testing.assert_array_equal(turned.image(turned.patterns.labels[:, 1]).array, masks[1])
+    (told,) = [text for text in turned.warnings if "stored as" in text]
+    assert told.startswith("reader_2.nii.gz has its axes stored as y, z, x;")
+
+
 # ---- the command ---------------------------------------------------------------------------
 
 
@@ -322,7 +335,7 @@ def test_wrong_options_write_nothing(tmp_path):
     paths = written(tmp_path, masks_of(13, raters=2))
     before = sorted(tmp_path.iterdir()), paths[0].read_bytes()
     for arguments, said in (
-        ((*paths, "--out", tmp_path / "out.png"), "out.png is of no known format"),
+        ((*paths, "--out", tmp_path / "out.png"), "out.png cannot be written"),
         ((*paths, "--out", paths[0]), "reader_1.nii.gz is one of the masks"),
         ((*paths, "--method", "simple", "--soft", "--out", tmp_path / "x.nii"), "has no --soft"),
         ((*paths, "--method", "simple", "--alpha", "inf", "--out", "x.nii"), "--alpha is inf"),

@@ -52,7 +52,7 @@ def peak_of(work):
 # ---- formats -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", images.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.WRITTEN)
 def test_what_is_written_is_read_back(tmp_path, suffix):
     path = tmp_path / f"volume{suffix}"
     images.write_volume(path, Volume(VALUES, GRID))
@@ -65,7 +65,7 @@ def test_what_is_written_is_read_back(tmp_path, suffix):
     np.testing.assert_allclose(read.grid.direction, GRID.direction, atol=1e-6)
 
 
-@pytest.mark.parametrize("suffix", images.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.WRITTEN)
 def test_files_mean_the_same_to_simpleitk(tmp_path, suffix):
     path = tmp_path / f"volume{suffix}"
     images.write_volume(path, Volume(VALUES, GRID))
@@ -76,7 +76,7 @@ def test_files_mean_the_same_to_simpleitk(tmp_path, suffix):
     np.testing.assert_allclose(np.reshape(image.GetDirection(), (3, 3)), GRID.direction, atol=1e-6)
 
 
-@pytest.mark.parametrize("suffix", images.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.WRITTEN)
 def test_files_of_simpleitk_are_read_as_it_reads_them(tmp_path, suffix):
     image = sitk.GetImageFromArray(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     image.SetSpacing((1.5, 0.5, 3.0))
@@ -234,7 +234,7 @@ def test_a_mask_is_the_rounded_array_or_refused(tmp_path, array, odd, scaling):
         np.testing.assert_array_equal(found.labels, meant[meant != 0])
 
 
-@pytest.mark.parametrize("suffix", images.SUFFIXES)
+@pytest.mark.parametrize("suffix", images.WRITTEN)
 def test_a_mask_takes_a_byte_per_voxel_however_it_is_stored(tmp_path, suffix):
     shape = (200, 100, 100)
     images.write_volume(tmp_path / f"m{suffix}", Volume(np.ones(shape, order="F"), Grid(shape)))
@@ -337,7 +337,7 @@ def test_a_flipped_bit_is_noticed(tmp_path):
 def test_another_shape_is_refused_before_the_data_are_read(tmp_path):
     (tmp_path / "v.nii.gz").write_bytes(gzip.compress(nifti_claiming((4, 4, 4))))  # no data at all
     with pytest.raises(InputError, match=r"has shape \(4, 4, 4\), the reference has \(5, 5, 5\)"):
-        images.read_volume(tmp_path / "v.nii.gz", expected_shape=(5, 5, 5))
+        images.read_volume(tmp_path / "v.nii.gz", grid=Grid((5, 5, 5)))
 
 
 def test_missing_and_ambiguous_files(tmp_path):

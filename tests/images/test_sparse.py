@@ -88,7 +88,7 @@ def test_an_empty_mask_that_takes_no_room_on_the_disk_is_read(tmp_path):
     shape = (600, 500, 300)
     path = sparse(tmp_path / "v.nii", nifti(shape, b""), 352 + 600 * 500 * 300)
     images.check_header(path, expected_shape=shape)
-    assert images.read_mask(path, labels=[1], expected_shape=shape).voxels.size == 0
+    assert images.read_mask(path, labels=[1], grid=Grid(shape)).voxels.size == 0
 
 
 # ---- archives ------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import nibabel as nib
 import numpy as np
 import pytest
 
 import segjury
-from tests.small_panels import balls, protocol, soft, write_case
+from tests.small_panels import SPACING_MM, balls, protocol, soft, write_case
 
 WHOLE, CORE = "kidney and mass", "mass"
 REGIONS = {WHOLE: [1, 2], CORE: 2}
@@ -81,6 +82,74 @@ def test_a_region_of_a_number_that_no_file_holds_has_an_error_of_its_own(tmp_pat
     places = {name: tmp_path / name for name in ("reference", "predictions")}
     (problem,) = segjury.run(given, **places).problems
     assert "method A: segmentation.nii.gz has unknown labels 3, 6, expected 0, 1, 2" in problem
+
+
+# ---- a channel for each label --------------------------------------------------------------
+
+
+def put_channels(path, channels):
+    """A NIfTI file with a fourth axis, where `put` would write a mask."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    affine = np.diag([-SPACING_MM[0], -SPACING_MM[1], SPACING_MM[2], 1])
+    kind = np.float32 if channels[0].dtype.kind == "f" else np.uint8
+    nib.save(nib.Nifti1Image(np.stack(channels, axis=-1).astype(kind), affine), path)
+
+
+def test_channels_are_the_labels_in_their_order(tmp_path):
+    given = protocol([*OF_MASKS, *OF_MAPS], n_raters=3, labels=REGIONS)
+    masks = nested_masks(3, 3)
+    drawn = nested_masks(20, 1)[0]
+    maps = {WHOLE: soft(drawn > 0, 7), CORE: soft(drawn == 2, 7)}
+    raters = {str(k + 1): mask for k, mask in enumerate(masks)}
+    write_case(tmp_path / "maps", given, "P1", raters, {"A": (drawn, maps)})
+    write_case(tmp_path / "channels", given, "P1", {}, {})
+    for name, mask in raters.items():
+        path = tmp_path / "channels" / "reference" / "P1" / f"annotation_{name}.nii.gz"
+        put_channels(path, [mask > 0, mask == 2])
+    place = tmp_path / "channels" / "predictions" / "A" / "P1"
+    put_channels(place / "segmentation.nii.gz", [drawn > 0, drawn == 2])
+    put_channels(place / "probability.nii.gz", list(maps.values()))
+    expected = run(given, tmp_path / "maps")
+    assert run(given, tmp_path / "channels").equals(expected)
+    places = {name: tmp_path / "channels" / name for name in ("reference", "predictions")}
+    assert segjury.check(given, **places).errors == 0
+
+
+def test_predicted_channels_that_do_not_lie_within_each_other_score_each_alone(tmp_path):
+    given = protocol(OF_MASKS, n_raters=1, labels=REGIONS)
+    alone = protocol(OF_MASKS, n_raters=1, labels={"it": 1})
+    mask = nested_masks(3, 1)[0]
+    outer, inner = balls(4, 1, radius=4)[0], np.roll(balls(5, 1, radius=3)[0], 4, axis=1)
+    assert (inner & ~outer).any()
+    write_case(tmp_path / "both", given, "P1", {"1": mask}, {})
+    place = tmp_path / "both" / "predictions" / "A" / "P1"
+    put_channels(place / "segmentation.nii.gz", [outer, inner])
+    got = run(given, tmp_path / "both")
+    for name, held, drawn in ((WHOLE, mask > 0, outer), (CORE, mask == 2, inner)):
+        write_case(tmp_path / name, alone, "P1", {"1": held}, {"A": (drawn, {})})
+        expected = run(alone, tmp_path / name).xs("all", level="structure")
+        np.testing.assert_array_equal(got.xs(name, level="structure").loc[expected.index], expected)
+
+
+def test_raters_channels_must_lie_within_each_other_as_the_numbers_do(tmp_path):
+    given = protocol(["dsc"], n_raters=1, labels=REGIONS)
+    drawn = nested_masks(1, 1)[0]
+    write_case(tmp_path, given, "P1", {}, {"A": (drawn, {})})
+    path = tmp_path / "reference" / "P1" / "annotation_1.nii.gz"
+    put_channels(path, [drawn == 1, drawn == 2])
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    (problem,) = segjury.run(given, **places).problems
+    assert "annotation_1.nii.gz has voxels in mass alone, which no number" in problem
+
+
+def test_a_number_of_no_region_is_unknown_though_it_may_be_the_place_of_a_label(tmp_path):
+    given = protocol(["dsc"], n_raters=1, labels={"a": [2, 3], "b": 3})
+    drawn = nested_masks(1, 1)[0]
+    good = np.where(drawn, drawn + 1, 0)
+    write_case(tmp_path, given, "P1", {"1": good}, {"A": (good, {}), "B": (drawn, {})})
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    (problem,) = segjury.run(given, **places).problems
+    assert "method B: segmentation.nii.gz has unknown labels 1, expected 0, 2, 3" in problem
 
 
 # ---- ignored voxels ------------------------------------------------------------------------

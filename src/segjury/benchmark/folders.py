@@ -15,7 +15,7 @@ from segjury.benchmark.layout import CaseFiles, Place, folder_names, is_narrower
 from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
-from segjury.protocols.patterns import CASE, SAMPLE, filled, lies_in_case_folder, matcher
+from segjury.protocols.patterns import CASE, LABEL, SAMPLE, filled, lies_in_case_folder, matcher
 from segjury.runtime.paths import resolved
 
 MOST_DIGITS = 6  # of a sample's number
@@ -180,6 +180,8 @@ def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> lis
     spec = protocol.prediction
     stems = [spec.mask, *protocol.probability_stems.values()]
     found = [path for stem in stems for path in Place.of(stem, method_folder, case).candidates]
+    if protocol.probability_stems:
+        found += map_of_all(protocol, method_folder, case)
     if reads_samples(protocol):
         found += [path for place in sample_places(protocol, method_folder, case) for path in place]
     if CASE not in spec.mask:
@@ -302,6 +304,7 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
     only_samples = protocol.needs_samples and sample_places(protocol, method_folder, case)
     mask = None if only_samples and not place.candidates else place.find()
     maps, no_maps = {}, {}
+    shared = map_of_all(protocol, method_folder, case)
     archive = _archive(protocol, method_folder, case)
     for name, stem in protocol.probability_stems.items():
         place = Place.of(stem, method_folder, case)
@@ -309,10 +312,18 @@ def _find_prediction(protocol: Protocol, method_folder: Path, case: str) -> Pred
             maps[name] = archive
             continue
         try:
-            maps[name] = place.find()
+            maps[name] = place.find() if place.candidates or not shared else shared[0]
         except MissingInputError as error:
             no_maps[name] = error
     return _with_samples(protocol, method_folder, case, PredictionFiles(mask, maps, no_maps))
+
+
+def map_of_all(protocol: Protocol, method_folder: Path, case: str) -> list[Path]:
+    """The file with a channel for the map of each label, if there are several labels."""
+    pattern = protocol.prediction.probability
+    if LABEL in pattern or len(protocol.label_names) == 1:
+        return []
+    return Place.of(pattern, method_folder, case).candidates
 
 
 def _in_flat_files(protocol: Protocol, method_folder: Path, case: str) -> PredictionFiles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,10 +28,10 @@ from segjury.images.mean_map import mean_map, most_frequent
 from segjury.images.volume import Volume
 from segjury.metrics.invasion import REACH
 from segjury.protocols import Protocol
-from segjury.protocols.patterns import lies_in_case_folder
+from segjury.protocols.patterns import is_named_as, lies_in_case_folder
 from segjury.protocols.reference import Reference
 from segjury.runtime import prefetch
-from segjury.wording import plural
+from segjury.wording import listed, plural
 
 READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
 MOST_AHEAD = 2
@@ -53,13 +53,13 @@ def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
         what = f"{len(raters)} raters with {plural(len(spec.labels), 'label')} are too many"
         raise InputError(what, "Leave some out of `reference.rater_names`")
     first_path, *paths = (place.find() for place in raters.values())
-    first = images.read_mask(first_path, labels=spec.allowed_labels)
+    first = read_mask(protocol, first_path, spec.allowed_labels, None)
     grid = first.grid
     warnings = grid_warnings(protocol, grid, grid, first_path.name)
     left = _Ignored(spec)
 
     def read(path: Path) -> LabelMap:
-        return images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
+        return read_mask(protocol, path, spec.allowed_labels, grid)
 
     def marks() -> Iterator[SparseLabels]:
         left.add(first)
@@ -118,14 +118,24 @@ def with_weights(spec: Reference, raters: Iterable[str], patterns: RaterPatterns
     return replace(patterns, weights=weights if len(set(weights)) > 1 else ())
 
 
-def numbered(mask: LabelMap, spec: Reference) -> SparseLabels:
+def numbered(
+    mask: LabelMap, spec: Reference, classes: list[frozenset[int]] | None = None
+) -> SparseLabels:
     """Voxels of the scored labels, and of these the classes of the protocol.
 
-    Where labels do not overlap, these are 1, 2, ... in the order of the labels.
+    Where labels do not overlap, these are 1, 2, ... in the order of the labels. The sets of labels
+    that a file with channels holds are added to `classes` where they are not in it.
     """
     table = np.zeros(256, np.uint8)  # no number in a file is larger
-    for number, value in spec.class_of_number.items():
-        table[number] = value
+    if mask.members is None:
+        for number, value in spec.class_of_number.items():
+            table[number] = value
+    else:
+        known = list(spec.classes) if classes is None else classes
+        for number, labels in enumerate(mask.members):
+            if labels and labels not in known:
+                known.append(labels)
+            table[number] = known.index(labels) + 1 if labels else 0
     return mask.marks.relabelled(lambda labels: table[labels])
 
 
@@ -147,7 +157,7 @@ def _given_consensus(
         return None
     path = place.find()
     labels = [*spec.scored_numbers, *([spec.ignore] if spec.ignore else [])]
-    mask = images.read_mask(path, labels=labels, expected_shape=grid.shape)
+    mask = read_mask(protocol, path, labels, grid)
     warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
     classes = Classes(spec.classes)
     packed = pack_marks(
@@ -167,7 +177,7 @@ def _second_reads(
         rater = spec.repeats[name]
         if rater in present and place.candidates:
             path = place.find()
-            mask = images.read_mask(path, labels=spec.allowed_labels, expected_shape=grid.shape)
+            mask = read_mask(protocol, path, spec.allowed_labels, grid)
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
             marks = without_voxels(numbered(mask, spec), ignored, grid.shape)
             reads.append(SecondRead(rater, name, marks))
@@ -181,7 +191,9 @@ def _structures(
     if spec is None or place is None:
         return {}
     path = place.find()
-    found = images.read_mask(path, labels=spec.labels.values(), expected_shape=grid.shape)
+    found = images.read_mask(
+        path, labels=spec.labels.values(), grid=grid, tolerance=protocol.grid, overlap=False
+    )
     warnings.extend(grid_warnings(protocol, grid, found.grid, path.name))
     structures: dict[str, Structure | None] = dict.fromkeys(spec.labels)
     for name, label in spec.labels.items():
@@ -209,9 +221,9 @@ def load_prediction(
     See `prediction_files` for `follow_links`. The policy says whether a mask without its
     probability maps is a prediction. In the `ignored` voxels there is nothing.
     """
-    spec, classes = protocol.reference, Classes(protocol.reference.classes)
+    spec, sets = protocol.reference, list(protocol.reference.classes)
     found = prediction_files(protocol, method_folder, case, follow_links=follow_links)
-    samples, no_samples, warnings = _samples(protocol, found, grid, ignored)
+    samples, no_samples, warnings = _samples(protocol, found, grid, ignored, sets)
     missing = {} if samples else found.no_maps
     if missing and protocol.policy.missing_map == "missing":
         raise next(iter(missing.values()))
@@ -220,10 +232,11 @@ def load_prediction(
         mask = read_predicted_mask(protocol, found.mask, grid)
         no_header = lost_header(mask.grid, grid)
         warnings += grid_warnings(protocol, grid, mask.grid, found.mask.name)
-        marks = _left(numbered(mask, spec), ignored, grid)
+        marks = _left(numbered(mask, spec, sets), ignored, grid)
         del mask  # so that it does not lie beside the maps
     else:
-        marks = most_frequent(samples, math.prod(grid.shape), len(classes.sets) + 1)
+        marks = most_frequent(samples, math.prod(grid.shape), len(sets) + 1)
+    classes = Classes(tuple(sets))
     maps: list[Volume | None] = []
     for label, name in enumerate(protocol.probability_stems, 1):
         path = found.probabilities.get(name)
@@ -247,7 +260,11 @@ def load_prediction(
 
 
 def _samples(
-    protocol: Protocol, found: PredictionFiles, grid: Grid, ignored: Ints | None
+    protocol: Protocol,
+    found: PredictionFiles,
+    grid: Grid,
+    ignored: Ints | None,
+    classes: list[frozenset[int]],
 ) -> tuple[tuple[SparseLabels, ...], str, list[str]]:
     """The samples of a prediction, or why there are none, and warnings.
 
@@ -261,7 +278,7 @@ def _samples(
         for path in found.samples:
             mask = read_predicted_mask(protocol, path, grid)
             warnings += grid_warnings(protocol, grid, mask.grid, path.name)
-            read.append(_left(numbered(mask, protocol.reference), ignored, grid))
+            read.append(_left(numbered(mask, protocol.reference, classes), ignored, grid))
     except InputError as error:
         if found.mask is None:
             raise
@@ -300,22 +317,70 @@ def read_ahead(
 
 
 def read_predicted_mask(protocol: Protocol, path: Path, grid: Grid | None) -> LabelMap:
-    """A predicted mask with the labels of the protocol."""
-    labels = protocol.reference.scored_numbers
-    return images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
+    """A predicted mask with the labels of the protocol; a file with channels keeps its members."""
+    return _read_any(protocol, path, protocol.reference.scored_numbers, grid)
+
+
+def read_mask(
+    protocol: Protocol, path: Path, labels: Collection[int], grid: Grid | None
+) -> LabelMap:
+    """A mask with some of the numbers of the protocol, also if it has a channel for each label."""
+    mask, spec = _read_any(protocol, path, labels, grid), protocol.reference
+    if mask.members is None:
+        return mask
+    number_of = {spec.classes[value - 1]: n for n, value in reversed(spec.class_of_number.items())}
+    table = np.zeros(256, np.uint8)
+    for value, held in enumerate(mask.members):
+        if held and held not in number_of and mask.marks.where(value).size:
+            names = " and ".join(list(spec.labels)[label - 1] for label in sorted(held))
+            raise InputError(
+                f"{path.name} has voxels in {names} alone, which no number of the protocol means",
+                "Let its channels lie within each other as in `reference.labels`",
+                kind="overlapping-labels",
+            )
+        table[value] = number_of.get(held, 0)
+    return LabelMap(mask.marks.relabelled(lambda values: table[values]), mask.grid)
+
+
+def _read_any(
+    protocol: Protocol, path: Path, labels: Collection[int], grid: Grid | None
+) -> LabelMap:
+    """A mask; where labels are regions, its members are these in the order of the protocol.
+
+    Segments go by their names where these are labels.
+    """
+    spec = protocol.reference
+    order = {name: position for position, name in enumerate(spec.labels, 1)}
+    if not spec.has_regions:
+        names = {name: held[0] for name, held in spec.numbers.items()}
+        return images.read_mask(
+            path, labels=labels, grid=grid, tolerance=protocol.grid, names=names, overlap=False
+        )
+    either = {*labels, *order.values()}
+    mask = images.read_mask(path, labels=either, grid=grid, tolerance=protocol.grid, names=order)
+    stray = mask.present - {0, *(labels if mask.members is None else order.values())}
+    if stray:
+        expected = ", ".join(map(str, sorted(labels)))
+        what = f"{path.name} has unknown labels {listed(sorted(stray))}, expected 0, {expected}"
+        raise InputError(what, "Store the mask with the protocol's labels", kind="unknown-label")
+    return mask
 
 
 def read_probability_map(protocol: Protocol, path: Path, name: str, grid: Grid) -> Volume:
-    """A label's probability map in either layout; nnU-Net's archive has no grid of its own.
+    """A label's probability map in any layout; nnU-Net's archive has no grid of its own.
 
-    It has a channel per number, the background first, or one per label where these are regions.
+    It has a channel per number, the background first, or one per label where these are regions. A
+    file for all labels has a channel for each, in the order of the protocol.
     """
-    if path.suffix != ".npz":
-        return images.read_probability(path, expected_shape=grid.shape)
     spec = protocol.reference
-    regions = any(len(numbers) > 1 for numbers in spec.numbers.values())
-    channel = list(spec.labels).index(name) if regions else spec.numbers[name][0]
-    return images.read_nnunet_probability(path, channel=channel, grid=grid)
+    place = list(spec.labels).index(name)
+    if path.suffix == ".npz":
+        channel = place if spec.has_regions else spec.numbers[name][0]
+        return images.read_nnunet_probability(path, channel=channel, grid=grid)
+    shared = not is_named_as(protocol.probability_stems[name], path)
+    return images.read_probability(
+        path, channel=place + 1 if shared else None, grid=grid, tolerance=protocol.grid
+    )
 
 
 # ---- grids ---------------------------------------------------------------------------------

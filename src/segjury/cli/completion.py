@@ -16,7 +16,8 @@ METRICS = (
     *("auc", "accuracy", "fallout", "false_negative_rate", "mi", "voi", "gce", "rand"),
     *("adjusted_rand", "kappa", "icc", "mahalanobis", "ged", "hungarian_iou", "dice_max"),
     *("dice_match", "dice_soft", "dice_per_rater", "crps_samples", "volume_coverage"),
-    *("interval_score", "time_s", "memory_gb_s"),
+    *("interval_score", "lesion_f1", "lesion_recall", "lesion_precision", "pq"),
+    *("small_lesion_recall", "lesion_count_error", "froc", "time_s", "memory_gb_s"),
 )
 FIGURES = (
     *("ranks", "blob", "tau", "cd", "significance", "pvalues", "lines", "sensitivity", "boxes"),

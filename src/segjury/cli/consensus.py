@@ -59,7 +59,7 @@ def consensus(
     from segjury.cli.output.terminal import answer, progress_bar, warn
     from segjury.consensus import Ties, fuse
     from segjury.consensus.mask_files import read_raters
-    from segjury.images import suffix_of
+    from segjury.images import written_suffix
     from segjury.runtime.tables import write_csv
     from segjury.runtime.writing import write_text
 
@@ -69,7 +69,7 @@ def consensus(
         raise InputError(f"{method} has no --soft", "Use --method mean for the share of the masks")
     if not math.isfinite(alpha):
         raise InputError(f"--alpha is {alpha}", "Give a number, as 1.5")
-    suffix_of(out)
+    written_suffix(out)
     with progress_bar() as progress:
         bar = progress.add_task("reading", total=len(masks))
         raters = read_raters(masks, label=label, progress=lambda _name: progress.advance(bar))

@@ -16,7 +16,7 @@ from segjury.consensus import SeenPatterns, Ties, break_ties, leaders
 from segjury.consensus.mask_files import Raters
 from segjury.consensus.performance import Performance, one_label_each, performance
 from segjury.errors import InputError
-from segjury.images import suffix_of, write_volume
+from segjury.images import write_volume, written_suffix
 from segjury.runtime.paths import resolved
 
 Method = Literal["staple", "majority", "mean", "simple", "intersection", "union"]
@@ -171,7 +171,7 @@ def _map_files(out: Path, values: Ints) -> list[Path]:
     """Where the maps of labels go: one has the name, several have their labels' numbers in it."""
     if len(values) == 2:
         return [out]
-    suffix = suffix_of(out)
+    suffix = written_suffix(out)
     return [out.with_name(f"{out.name.removesuffix(suffix)}_{v}{suffix}") for v in values[1:]]
 
 

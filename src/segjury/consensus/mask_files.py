@@ -16,6 +16,7 @@ from segjury.consensus import Piece, SeenPatterns, number_patterns
 from segjury.errors import InputError
 from segjury.images import read_volume, whole_numbers
 from segjury.images.grid import Grid, UsualTolerance, doubts_of, tolerated_differences
+from segjury.images.orientation import oriented
 from segjury.images.volume import Volume
 from segjury.runtime.paths import resolved
 
@@ -66,7 +67,7 @@ def read_raters(
 
     def marks() -> Iterator[Iterator[Piece]]:
         for path, name in zip(paths, names, strict=True):
-            volume = loaded.pop() if loaded else read_volume(path)
+            volume = loaded.pop() if loaded else oriented(read_volume(path), grid)
             found = tolerated_differences(
                 UsualTolerance(), grid, volume.grid, name, reference="first mask"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segjury.images.finding import candidates, find, is_file, is_folder, suffix
-from segjury.images.formats import SUFFIXES
+from segjury.images.formats import SUFFIXES, WRITTEN
 from segjury.images.formats.npz import read_nnunet_probability
 from segjury.images.formats.values import whole_numbers
 from segjury.images.reading import (
@@ -14,10 +14,12 @@ from segjury.images.reading import (
     read_volume,
     suffix_of,
     write_volume,
+    written_suffix,
 )
 
 __all__ = [
     "SUFFIXES",
+    "WRITTEN",
     "candidates",
     "check_header",
     "find",
@@ -32,4 +34,5 @@ __all__ = [
     "suffix_of",
     "whole_numbers",
     "write_volume",
+    "written_suffix",
 ]

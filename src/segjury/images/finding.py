@@ -7,6 +7,7 @@ from pathlib import Path
 
 from segjury.errors import InputError, MissingInputError
 from segjury.images.formats import SUFFIXES
+from segjury.images.unread import unread_sibling
 
 
 def is_file(path: Path) -> bool:
@@ -49,5 +50,7 @@ def find(folder: Path, stem: str) -> Path:
                 raise InputError(f"{path.name} is a link that leads to no file", "Copy the file")
             if path.exists():
                 raise InputError(f"{path.name} is no file", "Put a file in its place")
-        raise MissingInputError(f"{stem}{SUFFIXES[0]} is missing")
+        other = unread_sibling(folder, stem)
+        told = f" ({other})" if other else ""
+        raise MissingInputError(f"{stem}{SUFFIXES[0]} is missing{told}")
     return paths[0]

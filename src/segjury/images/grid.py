@@ -26,10 +26,11 @@ FINE_MM = 0.01  # voxels below it, as a microscope's, are told with more decimal
 
 
 class Doubt(NamedTuple):
-    """What a file says of its own grid in two ways: a kind of `segjury check`, and words."""
+    """What is to be told of how a file was read: a kind of `segjury check`, words, what to do."""
 
-    kind: Literal["pixdim-differs", "sheared-axes"]
+    kind: Literal["pixdim-differs", "sheared-axes", "reoriented", "stored-as-255"]
     message: str
+    fix: str = "Make its header agree with itself"
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,9 @@ class UsualTolerance:
     spacing: Severity = "error"
     origin: Severity = "warn"
     direction: Severity = "error"
+
+
+USUAL_TOLERANCE = UsualTolerance()
 
 
 def tolerated_differences(

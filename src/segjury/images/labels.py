@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from segjury.arrays import (
     flat,
     nonzero_spans,
 )
+from segjury.errors import InputError
 from segjury.images.grid import Grid
 
 
@@ -147,10 +148,19 @@ class SparseLabels:
 
 @dataclass(frozen=True)
 class LabelMap:
-    """A mask or label map on a grid, as its labelled voxels."""
+    """A mask or label map on a grid, as its labelled voxels.
+
+    Where labels may overlap, `members` are the sets of labels that the values 0, 1, 2, ... of
+    `marks` stand for, the first of them empty; without it, a value is the label itself.
+    """
 
     marks: SparseLabels
     grid: Grid
+    members: tuple[frozenset[int], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.members is not None and (not self.members or self.members[0]):
+            raise ValueError("the value 0 stands for no label")
 
     @property
     def voxels(self) -> Ints:
@@ -159,12 +169,50 @@ class LabelMap:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """Their labels."""
+        """Their labels, or the values that stand for these where there are `members`."""
         return self.marks.labels
 
-    def where(self, label: int) -> Ints:
-        """Flat indices of the voxels with a label."""
-        return self.marks.where(label)
+    @property
+    def present(self) -> frozenset[int]:
+        """The labels that some voxel has."""
+        counts = np.zeros(256, np.int64)
+        for _, values in self.marks.pieces():
+            counts += np.bincount(values, minlength=256)
+        found = np.flatnonzero(counts).tolist()
+        if self.members is None:
+            return frozenset(found)
+        return frozenset().union(*(self.members[value] for value in found))
+
+    def where(self, *labels: int) -> Ints:
+        """Flat indices of the voxels with a label, or with any of several."""
+        if self.members is None and len(labels) == 1:
+            return self.marks.where(labels[0])
+        wanted = np.zeros(256, bool)
+        for value, held in enumerate(self._members):
+            wanted[value] = not held.isdisjoint(labels)
+        return self.marks.select(lambda values: wanted[values])
+
+    def single(self) -> LabelMap:
+        """The map with labels as values; refuse a voxel with several of them."""
+        if self.members is None:
+            return self
+        table = np.zeros(256, np.uint8)
+        for value, held in enumerate(self.members):
+            if len(held) > 1 and self.marks.where(value).size:
+                shown = ", ".join(map(str, sorted(held)))
+                raise InputError(
+                    f"has voxels with several labels: {shown}",
+                    "Store masks that do not overlap",
+                    kind="overlapping-labels",
+                )
+            table[value] = min(held, default=0)
+        return LabelMap(self.marks.relabelled(lambda values: table[values]), self.grid)
+
+    @property
+    def _members(self) -> Sequence[frozenset[int]]:
+        if self.members is not None:
+            return self.members
+        return [frozenset(), *(frozenset((value,)) for value in range(1, 256))]
 
     def dense(self, label: int | None = None) -> Bools:
         """The mask of a label, or of all, on the whole grid."""

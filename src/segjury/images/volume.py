@@ -16,12 +16,14 @@ from segjury.images.grid import Grid
 class Volume:
     """An array (axes x, y, z) on a grid.
 
-    `known_spans` are the spans outside which every voxel is 0, if its maker knows them.
+    `known_spans` are the spans outside which every voxel is 0, if its maker knows them; `members`
+    the sets of labels that its values stand for, where it is a mask whose labels may overlap.
     """
 
     array: NDArray[Any]
     grid: Grid
     known_spans: tuple[Span, ...] | None = None
+    members: tuple[frozenset[int], ...] | None = None
 
     def __post_init__(self) -> None:
         if self.array.shape != self.grid.shape:

@@ -9,9 +9,11 @@ from segjury.metrics import (
     agreement,
     calibration,
     contact,
+    detection,
     distances,
     efficiency,
     invasion,
+    lesions,
     moments,
     overlap,
     partitions,
@@ -24,9 +26,11 @@ from segjury.metrics import (
 from segjury.metrics.agreement import *
 from segjury.metrics.calibration import *
 from segjury.metrics.contact import *
+from segjury.metrics.detection import *
 from segjury.metrics.distances import *
 from segjury.metrics.efficiency import *
 from segjury.metrics.invasion import *
+from segjury.metrics.lesions import *
 from segjury.metrics.metric import DECLARED, READINGS, Metric, Options, Reading
 from segjury.metrics.moments import *
 from segjury.metrics.overlap import *
@@ -39,7 +43,7 @@ from segjury.metrics.volume import *
 
 FAMILIES = (
     *(overlap, calibration, volume, invasion, contact, agreement, surface, distances, topology),
-    *(ratios, partitions, moments, samples, efficiency),
+    *(ratios, partitions, moments, samples, lesions, detection, efficiency),
 )
 METRICS: dict[str, Metric] = {
     metric.name: metric

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -54,6 +55,13 @@ def filled(pattern: str, **values: str) -> str:
         lambda found: values.get(found[1], found[0]),
         below_root(pattern),
     )
+
+
+def is_named_as(pattern: str, path: Path) -> bool:
+    """Whether a file is called as a pattern says, whatever its placeholders stand for."""
+    name = below_root(pattern).rpartition("/")[2]
+    parts = [re.escape(part) for part in re.split(r"\{[^{}]*\}", name)]
+    return re.fullmatch(rf"{'.+'.join(parts)}\.[A-Za-z.]+", path.name) is not None
 
 
 def matcher(pattern: str, choices: Mapping[str, str]) -> re.Pattern[str]:

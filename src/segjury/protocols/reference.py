@@ -221,6 +221,11 @@ class Reference(ProtocolPart):
         return {number: frozenset(labels) for number, labels in sets.items()}
 
     @property
+    def has_regions(self) -> bool:
+        """Whether a label is made up of several numbers."""
+        return any(len(numbers) > 1 for numbers in self.numbers.values())
+
+    @property
     def overlap(self) -> bool:
         """Whether a voxel may have several labels."""
         return any(len(labels) > 1 for labels in self.classes)

@@ -27,7 +27,7 @@ from segjury.benchmark.loading import (
 from segjury.benchmark.names import place_in
 from segjury.errors import InputError
 from segjury.images import read_volume
-from segjury.images.grid import Grid
+from segjury.images.grid import Grid, Tolerance
 from segjury.images.labels import LabelMap
 from segjury.metrics.overlap import THRESHOLDS
 from segjury.protocols import Protocol
@@ -132,7 +132,7 @@ def case_images(
         predictions={method: labels for method, (labels, _) in placed.items()},
         outside={method: outside for method, (_, outside) in placed.items()},
         structures=_structures(loaded, box),
-        image=_image(CaseFiles.of(protocol, reference, case), loaded.grid, box),
+        image=_image(CaseFiles.of(protocol, reference, case), loaded.grid, box, protocol.grid),
         thresholds=_thresholds(protocol),
         spacing_mm=loaded.grid.spacing_mm,
         direction=loaded.grid.direction,
@@ -179,7 +179,7 @@ def _predicted(
     follow_links: bool,
 ) -> LabelMap:
     """A predicted mask, its labels counted from 1 in the order of the protocol."""
-    grid = loaded.grid
+    grid, classes = loaded.grid, list(protocol.reference.classes)
     if paths.mask is None:  # it follows from the samples
         marks = load_prediction(
             protocol, method_folder, case, grid, follow_links=follow_links
@@ -187,17 +187,20 @@ def _predicted(
     else:
         mask = read_predicted_mask(protocol, paths.mask, grid)
         grid_warnings(protocol, grid, mask.grid, paths.mask.name)  # or the error that it is
-        marks = numbered(mask, protocol.reference)
+        marks = numbered(mask, protocol.reference, classes)
     marks = without_voxels(marks, loaded.ignored, grid.shape)
-    shown = _shown(protocol)
+    shown = _shown(protocol, classes)
     return LabelMap(marks.relabelled(lambda values: shown[values]), grid)
 
 
-def _shown(protocol: Protocol) -> NDArray[np.uint8]:
+def _shown(
+    protocol: Protocol, classes: Sequence[frozenset[int]] | None = None
+) -> NDArray[np.uint8]:
     """The label that a picture shows for each value: of several the one with the fewest numbers."""
     spec = protocol.reference
     sizes = [len(numbers) for numbers in spec.numbers.values()]
-    smallest = [min(labels, key=lambda label: sizes[label - 1]) for labels in spec.classes]
+    sets = spec.classes if classes is None else classes
+    smallest = [min(labels, key=lambda label: sizes[label - 1]) for labels in sets]
     return np.array([0, *smallest], np.uint8)
 
 
@@ -207,10 +210,10 @@ def _thresholds(protocol: Protocol) -> tuple[float, ...]:
     return next((tuple(each) for each in uses if each), THRESHOLDS)
 
 
-def _image(files: CaseFiles, grid: Grid, box: Box) -> NDArray[Any] | None:
+def _image(files: CaseFiles, grid: Grid, box: Box, tolerance: Tolerance) -> NDArray[Any] | None:
     if files.image is None or not files.image.candidates:
         return None
-    image = read_volume(files.image.find(), expected_shape=grid.shape)
+    image = read_volume(files.image.find(), grid=grid, tolerance=tolerance)
     return image.array[box].copy(order="F")  # a view would keep the whole of it
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from segjury.arrays import Ints, Triple
 from segjury.images.grid import Grid
 from segjury.metrics.distances import VOXEL_UNITS, VoxelSet
+from segjury.metrics.geometry.components import Components, Connectivity, components
 from segjury.metrics.geometry.thinning import Thinning, thin_voxels
 from segjury.metrics.moments import Moments
 from segjury.metrics.surface import Definition, Surface, mask_surface
@@ -50,6 +51,13 @@ class MaskFeatures:
         return self._memo.once(
             ("voxels", unit),
             lambda: VoxelSet(self.voxels(), self.grid.shape, self._spacing(unit)),
+        )
+
+    def components(self, connectivity: Connectivity) -> Components:
+        """Its connected components."""
+        return self._memo.once(
+            ("components", connectivity),
+            lambda: components(self.voxels(), self.grid.shape, connectivity),
         )
 
     def skeleton(self, thinning: Thinning) -> Ints:

@@ -16,6 +16,7 @@ SHAPES = 4  # the label map again, and what is near the reference
 LISTS = 28  # the elements of a surface with weights and distances, where all voxels are such
 TRANSFORM = 16  # distances by a transform
 THINNING = 28  # voxels, their neighbours, and those that go or stay
+RUNS = 40  # runs of voxels that are their components, of a mask and of a map
 DISTANCES = {
     "hd",
     "hd95",
@@ -25,6 +26,10 @@ DISTANCES = {
     "ahd",
 }  # they list all of a surface; NSD does not
 TOPOLOGY = {"cldice", "betti", "small_recall"}
+LESIONS = {
+    *("lesion_f1", "lesion_recall", "lesion_precision", "pq", "small_lesion_recall"),
+    *("lesion_count_error", "froc"),
+}
 
 
 def case_bytes(
@@ -40,6 +45,8 @@ def case_bytes(
     shapes = 0 if n_maps else SHAPES * voxels
     if TOPOLOGY & set(metrics):
         shapes = THINNING * voxels
+    if LESIONS & set(metrics):
+        shapes = RUNS * voxels
     if DISTANCES & set(metrics):  # more, and not at the same time
         shapes = LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
     return patterns + max(prediction, waiting) + shapes

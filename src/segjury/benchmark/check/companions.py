@@ -80,7 +80,7 @@ def check_image(protocol: Protocol, place: Place, grid: Grid | None) -> list[Pro
     try:
         path = place.find()
         name = path.name
-        volume = images.read_volume(path, expected_shape=grid.shape if grid else None)
+        volume = images.read_volume(path, grid=grid, tolerance=protocol.grid)
         problems = geometry(protocol, grid, volume.grid, name)
     except InputError as error:
         return [failed(error, name, severity="warning")]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury import images
+from segjury.benchmark import loading
 from segjury.benchmark.check.problem import Problem, failed, warning
 from segjury.benchmark.layout import Place
 from segjury.errors import InputError
@@ -30,7 +30,7 @@ def read_mask(
     try:
         path = place.find()
         name = path.name
-        mask = images.read_mask(path, labels=labels, expected_shape=grid.shape if grid else None)
+        mask = loading.read_mask(protocol, path, labels, grid)
         problems += geometry(protocol, grid, mask.grid, name)
     except InputError as error:
         problems.append(failed(error, name))
@@ -44,9 +44,7 @@ def geometry(protocol: Protocol, grid: Grid | None, other: Grid, name: str) -> l
     `InputError` for those it refuses.
     """
     problems = [
-        warning(
-            doubt.kind, f"{name} {doubt.message}", "Make its header agree with itself", file=name
-        )
+        warning(doubt.kind, f"{name} {doubt.message}", doubt.fix, file=name)
         for doubt in other.doubts
     ]
     found = tolerated_differences(protocol.grid, grid, other, name) if grid else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from segjury.benchmark.check.problem import Problem, failed, warning
 from segjury.benchmark.folders import (
     escapes,
     link_refused,
+    map_of_all,
     prediction_files,
     prediction_layout,
     sample_files,
@@ -71,10 +71,12 @@ def check_prediction(
     if mask is None:
         return CheckedPrediction(problems)
     problems += _check_size(mask)
-    marks = numbered(mask, protocol.reference)
+    classes = list(protocol.reference.classes)
+    marks = numbered(mask, protocol.reference, classes)
     voxels, numbers = marks.voxels, marks.labels
     meets = None
-    if patterns is not None and voxels.size:
+    comparable = len(classes) == len(protocol.reference.classes)
+    if patterns is not None and voxels.size and comparable:
         meets = meets_raters(patterns, marks)
         problems += _moved(patterns, marks, mask.grid.shape)
     if grid is not None and lost_header(mask.grid, grid):
@@ -106,8 +108,9 @@ def _found(
         place = Place.of(stem, method_folder, case)
         if samples and not place.candidates:
             continue  # they stand for the mask and for the maps
+        shared = map_of_all(protocol, method_folder, case) if name and not place.candidates else []
         try:
-            paths[name] = place.find()
+            paths[name] = shared[0] if shared else place.find()
         except InputError as error:
             problems.append(failed(error, place.usual_name))
     return paths.get(None), {name: path for name, path in paths.items() if name is not None}
@@ -152,7 +155,7 @@ def _check_maps(
     alone: bool,
 ) -> list[str]:
     """Look at one map after the other; the fingerprints of their values."""
-    labels, digests = protocol.reference.numbers, []
+    digests = []
     sums = MapSums(grid.shape) if len(paths) > 1 and not protocol.reference.overlap else None
     for name, path in paths.items():
         try:
@@ -164,8 +167,8 @@ def _check_maps(
             continue
         facts = map_facts(volume)
         digests.append(facts.digest)
-        shown = path.name if path.suffix != ".npz" else f"{path.name} ({name})"
-        of_label = _voxels(mask, labels[name]) if mask else None
+        shown = path.name if len(set(paths.values())) == len(paths) else f"{path.name} ({name})"
+        of_label = _voxels(mask, protocol, name) if mask else None
         problems += check_map(shown, volume, facts, of_label)
         if sums is not None:
             sums.add(volume)
@@ -175,9 +178,12 @@ def _check_maps(
     return digests
 
 
-def _voxels(mask: LabelMap, numbers: Collection[int]) -> NDArray[np.int64]:
-    wanted = list(numbers)
-    return mask.marks.select(lambda values: np.isin(values, wanted))
+def _voxels(mask: LabelMap, protocol: Protocol, name: str) -> NDArray[np.int64]:
+    """The voxels of a label in a mask."""
+    spec = protocol.reference
+    if mask.members is None:
+        return mask.where(*spec.numbers[name])
+    return mask.where(list(spec.labels).index(name) + 1)
 
 
 def _check_samples(

@@ -22,10 +22,12 @@ from segjury.benchmark.curate.rules import (
     VolumeLimits,
 )
 from segjury.benchmark.layout import CaseFiles, Place
+from segjury.benchmark.loading import read_mask
 from segjury.consensus import pack_marks
 from segjury.errors import InputError, MissingInputError
 from segjury.images.grid import Grid, grid_differences
 from segjury.images.labels import LabelMap, SparseLabels
+from segjury.images.orientation import grid_in_order
 from segjury.metrics.overlap import mean_pairwise_dsc
 from segjury.protocols import Protocol
 from segjury.rounding import rounded
@@ -139,15 +141,14 @@ def _add_mask(case: CuratedCase, to: dict[str, LabelMap], place: Place, labels: 
     try:
         path = place.find()
         name = path.name
-        mask = images.read_mask(path, labels=labels)
+        grid = case.grid if case.raters else None
+        to[name] = read_mask(case.protocol, path, labels, grid)
     except InputError as error:
-        case.faults.append(Exclusion(case.name, _rule_of(error), str(error), name))
-        return
-    if case.raters and mask.grid.shape != case.grid.shape:
-        reason = f"{name} has shape {mask.grid.shape}, the first rater's file {case.grid.shape}"
-        case.faults.append(Exclusion(case.name, SHAPE, reason, name))
-        return
-    to[name] = mask
+        rule, reason = _rule_of(error), str(error)
+        what, apart, expected = error.what.partition(", the reference has ")
+        if error.kind == "other-shape" and apart:
+            rule, reason = SHAPE, f"{what}, the first rater's file {expected}"
+        case.faults.append(Exclusion(case.name, rule, reason, name))
 
 
 def _rule_of(error: InputError) -> str:
@@ -209,7 +210,7 @@ def _corrupt_geometry(rule: CorruptGeometry, case: CuratedCase) -> Iterator[Excl
     image = case.files.image
     for path in image.candidates if image else ():
         try:
-            grids[path.name] = images.read_grid(path)
+            grids[path.name] = grid_in_order(images.read_grid(path), case.grid, case.protocol.grid)
         except InputError as error:
             yield Exclusion(case.name, _rule_of(error), str(error), path.name)
     for name, grid in grids.items():

@@ -292,7 +292,7 @@ def write_raters(
     there = sorted(out.glob("annotation_*"))
     if there:
         raise InputError(f"{out} has {there[0].name}", "Give another folder")
-    mask = read_mask(path, labels=range(1, 256))
+    mask = read_mask(path, labels=range(1, 256), overlap=False)
     try:
         simulation = simulate(mask, panel, disagreement=disagreement, progress=progress)
     except InputError as error:

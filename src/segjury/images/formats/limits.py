@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from segjury.arrays import Shape, Triple
 from segjury.errors import InputError
-from segjury.images.grid import Direction, Doubt, Grid, at_right_angles, other_shape
+from segjury.images.formats.wanted import Wanted
+from segjury.images.grid import Direction, Doubt, Grid, at_right_angles
 
 MAX_VOXELS = 2**30
 DEFLATE_LIMIT = 1032  # no deflate stream expands more than this, so a header that says so lies
@@ -20,19 +21,25 @@ SMALLEST_DETERMINANT = 1e-6  # axes flatter than this span no volume
 
 
 def check_size(
-    shape: Shape, itemsize: int, n_bytes: int, expected_shape: Shape | None, *, packed: bool
+    shape: Shape,
+    itemsize: int,
+    n_bytes: int,
+    wanted: Wanted,
+    *,
+    grid: Callable[[], Grid],
+    packed: bool,
+    channels: int = 1,
 ) -> None:
-    """Refuse a shape that is not the expected one, too large, or not that of a file's `n_bytes`.
+    """Refuse a shape that is not the wanted one, too large, or not that of a file's `n_bytes`.
 
-    These may be far fewer where they are packed. What follows the voxels is left, yet nobody
-    looks at, or takes the fingerprint of, much more than a header needs: a file of gigabytes takes
-    no room on a disk if they are zeros.
+    These may be far fewer where they are packed. `grid` is the header's. What follows the voxels is
+    left, yet nobody looks at, or takes the fingerprint of, much more than a header needs: a file of
+    gigabytes takes no room on a disk if they are zeros.
     """
-    if expected_shape is not None and shape != expected_shape:
-        raise other_shape(shape, expected_shape)
+    wanted.refuse_other_shape(shape, grid)
     if math.prod(shape) > MAX_VOXELS:
         raise InputError(f"claims {shape} voxels in its header, more than {MAX_VOXELS}", "Crop it")
-    needed = math.prod(shape) * itemsize
+    needed = math.prod(shape) * channels * itemsize
     if needed > n_bytes * (DEFLATE_LIMIT if packed else 1):
         raise InputError(
             f"claims {shape} voxels in its header, more than the file can hold",

@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from isal import igzip
+from numpy.typing import NDArray
 
-from segjury.arrays import Shape, flat
+from segjury.arrays import Shape, Span, flat
 from segjury.errors import InputError
+from segjury.images.formats.channels import (
+    Overlaps,
+    refuse_absent_channel,
+    refuse_many_channels,
+    unknown_label,
+)
 from segjury.images.formats.limits import (
     DEFLATE_LIMIT,
     SPARE_BYTES,
@@ -32,7 +41,8 @@ from segjury.images.formats.streams import (
     refuse_broken_data,
     skip,
 )
-from segjury.images.formats.values import storable
+from segjury.images.formats.values import Labels, storable
+from segjury.images.formats.wanted import ANY_LABELS, Wanted
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
@@ -42,42 +52,83 @@ NIFTI_2 = 540  # bytes of its header
 START_BYTES = 1 << 20  # of a file in which its header must be; gzip may have a name before it
 
 
-def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+def read(path: Path, wanted: Wanted, change: Change = as_stored) -> Volume:
     """The volume in a file, header scaling applied, its voxels changed as they are read."""
-    header, shape = _checked(path, expected_shape)
-    dtype = numeric(header.get_data_dtype())
+    header, shape, n_channels = _checked(path, wanted)
     grid = grid_of(header, shape)
-    slope, intercept = _scaling(header)
-    if (slope, intercept) != (1.0, 0.0):
-        change = _after_scaling(change, slope, intercept)
+    next_values = _values_reader(header, shape)
     with refuse_broken_data(), _open(path) as stream:
         skip(stream, _data_offset(header, path))
-        values, spans = read_values(
-            stream, math.prod(shape), dtype, change, keeps_zero=intercept == 0
-        )
+        if n_channels > 1 and wanted.labels is not None:
+            volume = _overlapping(partial(next_values, stream), n_channels, wanted.labels, grid)
+        else:
+            earlier = (wanted.channel or 1) - 1
+            skip(stream, earlier * math.prod(shape) * header.get_data_dtype().itemsize)
+            values, spans = next_values(stream, change)
+            volume = Volume(values.reshape(shape, order="F"), grid, spans)
         stream.read(1)  # lets the checksum behind the data be compared
-    return Volume(values.reshape(shape, order="F"), grid, spans)
+    return volume
+
+
+ValuesReader = Callable[..., tuple[NDArray[Any], tuple[Span, ...]]]
+
+
+def _values_reader(header: Any, shape: Shape) -> ValuesReader:
+    """What reads the next volume of a stream, with the header's scaling."""
+    dtype, (slope, intercept) = numeric(header.get_data_dtype()), _scaling(header)
+
+    def read_next(stream: Any, change: Change) -> tuple[NDArray[Any], tuple[Span, ...]]:
+        if (slope, intercept) != (1.0, 0.0):
+            change = _after_scaling(change, slope, intercept)
+        return read_values(stream, math.prod(shape), dtype, change, keeps_zero=intercept == 0)
+
+    return read_next
+
+
+def _overlapping(
+    next_values: ValuesReader, n_channels: int, labels: Collection[int], grid: Grid
+) -> Volume:
+    """The masks of all channels, each of 0 and 1, or 0 and 255."""
+    overlaps = Overlaps(math.prod(grid.shape))
+    for label in range(1, n_channels + 1):
+        check_values = Labels((1,), full=True)
+        mask, spans = next_values(check_values)
+        try:
+            check_values.check()
+        except InputError as error:
+            raise error.about(f"channel {label}") from None
+        if label in labels:
+            overlaps.add(label, mask, spans)
+        elif mask.any():
+            raise unknown_label(f"channel {label}", labels)
+    return overlaps.volume(grid)
 
 
 def read_grid(path: Path) -> Grid:
-    """The grid of the volume in a file, without reading its voxels."""
+    """The grid of the volume in a file, or of its channels, without reading its voxels."""
     header = _header(path)
-    return grid_of(header, _shape(header))
+    return grid_of(header, _shape(header, Wanted(labels=ANY_LABELS))[0])
 
 
-def check(path: Path, expected_shape: Shape | None) -> None:
+def check(path: Path, wanted: Wanted) -> None:
     """Refuse a file by its header and its size, without reading its voxels."""
-    _checked(path, expected_shape)
+    _checked(path, wanted)
 
 
-def _checked(path: Path, expected_shape: Shape | None) -> tuple[Any, Shape]:
-    """The header of a file that may hold what it claims, and its shape."""
+def _checked(path: Path, wanted: Wanted) -> tuple[Any, Shape, int]:
+    """The header of a file that may hold what it claims, its shape and number of channels."""
     header = _header(path)
-    shape, itemsize = _shape(header), header.get_data_dtype().itemsize
+    (shape, n_channels), itemsize = _shape(header, wanted), header.get_data_dtype().itemsize
     check_size(
-        shape, itemsize, path.stat().st_size, expected_shape, packed=path.name.endswith(".gz")
+        shape,
+        itemsize,
+        path.stat().st_size,
+        wanted,
+        grid=lambda: grid_of(header, shape),
+        packed=path.name.endswith(".gz"),
+        channels=n_channels,
     )
-    return header, shape
+    return header, shape, n_channels
 
 
 def _open(path: Path) -> Any:
@@ -132,11 +183,28 @@ def _parsed(stream: Any) -> Any:
     return header
 
 
-def _shape(header: Any) -> Shape:
+def _shape(header: Any, wanted: Wanted) -> tuple[Shape, int]:
+    """The shape of the volume and the number of its channels, which a fourth or fifth axis has."""
     n = int(header["dim"][0])
     if not 1 <= n <= 7:  # nibabel would count a negative number from the end
         raise InputError(f"has {n} axes", "Store one three-dimensional volume")
-    return three_dimensions([int(size) for size in header.get_data_shape()])
+    sizes = [int(size) for size in header.get_data_shape()]
+    n_channels = _channels(sizes)
+    if n_channels > 1 and wanted.labels is not None:
+        refuse_many_channels(tuple(sizes), n_channels, wanted.labels)
+    if wanted.channel is not None:
+        refuse_absent_channel(tuple(sizes), n_channels, wanted.channel)
+    if wanted.labels is None and wanted.channel is None:
+        n_channels = 1
+    return three_dimensions(sizes[:3] if n_channels > 1 else sizes), n_channels
+
+
+def _channels(sizes: Sequence[int]) -> int:
+    """How many channels there are in `x, y, z, channel` or `x, y, z, 1, channel`; else 1."""
+    further = [*sizes[3:]]
+    while further and further[-1] == 1:
+        further.pop()
+    return further[-1] if further and all(size == 1 for size in further[:-1]) else 1
 
 
 def _data_offset(header: Any, path: Path) -> int:

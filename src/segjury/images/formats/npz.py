@@ -30,6 +30,7 @@ from segjury.images.formats.streams import (
     skip,
 )
 from segjury.images.formats.values import Probabilities
+from segjury.images.formats.wanted import Wanted
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
@@ -103,10 +104,10 @@ def _member(path: Path) -> zipfile.ZipInfo:
     return member
 
 
-def check(path: Path, expected_shape: Shape | None) -> None:
+def check(path: Path, wanted: Wanted) -> None:
     """Refuse an archive by its headers and its size, without reading its values."""
     with refuse_broken_data(), path.open("rb") as file:
-        _open_array(file, _member(path), expected_shape)
+        _open_array(file, _member(path), wanted.shape)
 
 
 def _open_array(

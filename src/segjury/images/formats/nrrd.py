@@ -68,7 +68,12 @@ VECTOR = re.compile(r"\(([^()]*)\)")
 
 
 def _header(file: BinaryIO) -> Header:
-    fields = _fields(file)
+    fields, _ = fields_and_notes(file)
+    return header_of(fields)
+
+
+def header_of(fields: Mapping[str, str]) -> Header:
+    """What the lines of a header say of the voxels."""
     if "datafile" in fields:
         raise InputError("keeps its data in another file", "Store it as one file")
     for key in NOT_KNOWN_HERE:
@@ -80,21 +85,28 @@ def _header(file: BinaryIO) -> Header:
     return Header(_grid(fields), _dtype(fields), PACKINGS[encoding])
 
 
-def _fields(file: BinaryIO) -> dict[str, str]:
-    """The lines of the header, their names without spaces: `space origin` is `spaceorigin`."""
-    lines, fields = Lines(file), dict[str, str]()
+def fields_and_notes(file: BinaryIO) -> tuple[dict[str, str], dict[str, str]]:
+    """The lines of a header, and its notes.
+
+    Names of lines are without spaces: `space origin` is `spaceorigin`. Of two notes of one name
+    the last counts.
+    """
+    lines, fields, notes = Lines(file), dict[str, str](), dict[str, str]()
     if not MAGIC.fullmatch(lines.next() or ""):
         raise InputError("is not an NRRD file", "Write it again, or give it its true ending")
     while line := lines.next():
         key, colon, value = line.partition(":")
-        if line.startswith("#") or value.startswith("="):
+        if line.startswith("#"):
+            continue
+        if value.startswith("="):
+            notes[key] = value.removeprefix("=").strip()
             continue
         if not colon:
             raise InputError(f"has a line {shown(line)} in its header", "Write it again")
         add_field(fields, "".join(key.split()).lower(), value.strip())
     if line is None:
         raise InputError("has no data behind its header", "Store it as one file")
-    return fields
+    return fields, notes
 
 
 def _dtype(fields: Mapping[str, str]) -> np.dtype[np.generic]:

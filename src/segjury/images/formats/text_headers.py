@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from isal import igzip
 
-from segjury.arrays import Shape
 from segjury.errors import InputError
 from segjury.images.formats.limits import check_size
 from segjury.images.formats.streams import (
@@ -25,6 +24,7 @@ from segjury.images.formats.streams import (
     refuse_broken_data,
 )
 from segjury.images.formats.values import storable
+from segjury.images.formats.wanted import Wanted
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
@@ -112,14 +112,14 @@ def shown(text: str) -> str:
 
 def readers(
     read_header: Callable[[BinaryIO], Header],
-) -> tuple[Callable[..., Volume], Callable[[Path], Grid], Callable[[Path, Shape | None], None]]:
+) -> tuple[Callable[..., Volume], Callable[[Path], Grid], Callable[[Path, Wanted], None]]:
     """The functions `read`, `read_grid` and `check` of a format, from the one for its header."""
 
-    def read(path: Path, expected_shape: Shape | None, change: Change = as_stored) -> Volume:
+    def read(path: Path, wanted: Wanted, change: Change = as_stored) -> Volume:
         """The volume in a file, its voxels changed as they are read."""
         with path.open("rb") as file:
             header = read_header(file)
-            _check_size(file, header, expected_shape)
+            check_claims(file, header, wanted)
             return _read_voxels(file, header, change)
 
     def read_grid(path: Path) -> Grid:
@@ -127,33 +127,49 @@ def readers(
         with path.open("rb") as file:
             return read_header(file).grid
 
-    def check(path: Path, expected_shape: Shape | None) -> None:
+    def check(path: Path, wanted: Wanted) -> None:
         """Refuse a file by its header and its size, without reading its voxels."""
         with path.open("rb") as file:
-            _check_size(file, read_header(file), expected_shape)
+            check_claims(file, read_header(file), wanted)
 
     return read, read_grid, check
 
 
-def _check_size(file: BinaryIO, header: Header, expected_shape: Shape | None) -> None:
+def check_claims(file: BinaryIO, header: Header, wanted: Wanted, *, channels: int = 1) -> None:
     """Compare what a header claims with what follows it in the file."""
     shape, itemsize = header.grid.shape, header.dtype.itemsize
     n_bytes = os.fstat(file.fileno()).st_size - file.tell()
-    check_size(shape, itemsize, n_bytes, expected_shape, packed=header.packing != "raw")
+    packed = header.packing != "raw"
+    check_size(
+        shape,
+        itemsize,
+        n_bytes,
+        wanted,
+        grid=lambda: header.grid,
+        packed=packed,
+        channels=channels,
+    )
 
 
 def _read_voxels(file: BinaryIO, header: Header, change: Change) -> Volume:
     """The voxels that begin where `file` stands, changed as they are read."""
     grid, dtype = header.grid, header.dtype
+    with unpacked(file, header.packing) as stream:
+        values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
+    return Volume(values.reshape(grid.shape, order="F"), grid, spans)
+
+
+@contextlib.contextmanager
+def unpacked(file: BinaryIO, packing: Packing) -> Iterator[Any]:
+    """The voxels that begin where `file` stands, as a stream."""
     with refuse_broken_data(), contextlib.ExitStack() as opened:
         stream: Any = file
-        if header.packing == "zlib":
+        if packing == "zlib":
             stream = Inflated(file)
-        elif header.packing == "gzip":
+        elif packing == "gzip":
             stream = opened.enter_context(igzip.IGzipFile(fileobj=file, mode="rb"))
-        values, spans = read_values(stream, math.prod(grid.shape), dtype, change)
+        yield stream
         stream.read(1)  # lets the checksum behind the data be compared
-    return Volume(values.reshape(grid.shape, order="F"), grid, spans)
 
 
 def write(path: Path, volume: Volume) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from segjury.errors import InputError
 
 WHOLE_NUMBER_TOLERANCE = 1e-3
+FULL = 255  # of a byte: white, as which drawing programs store a mask
 SHOWN = 5  # unknown labels in a message
 ROUNDING = 1e-6  # what float32 may put a probability outside [0, 1] by
 RESAMPLING = 1e-3  # and what resampling a map may
@@ -20,13 +21,16 @@ class Labels:
     """Turns voxels into labels of one byte as they are read, and remembers what was none.
 
     Floats close to whole numbers are rounded. A mask of float64 so takes no more memory than one
-    of bytes.
+    of bytes. `full` lets 255 stand for 1, the only label, where 1 itself does not occur.
     """
 
-    def __init__(self, labels: Collection[int]) -> None:
+    def __init__(self, labels: Collection[int], *, full: bool = False) -> None:
         self._allowed = np.unique([0, *labels])  # at most 255
         self._known = np.zeros(256, bool)
         self._known[self._allowed] = True
+        self._full = full and self._allowed.tolist() == [0, 1]
+        self._known[FULL] |= self._full
+        self._has_1 = self.was_full = False
         self._fractions, self._example = 0, 0.0
         self._unknown: NDArray[Any] = np.zeros(0)
 
@@ -40,12 +44,21 @@ class Labels:
         if not known.all():
             strange = np.unique([*self._unknown, *np.unique(whole[~known])])
             self._unknown = strange[: SHOWN + 1]
-        return labels
+        return self._of_full(labels) if self._full else labels
+
+    def _of_full(self, labels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The labels with 1 for 255."""
+        full = labels == FULL
+        self.was_full |= bool(full.any())
+        self._has_1 |= bool((labels == 1).any())
+        return np.where(full, np.uint8(1), labels)
 
     def check(self) -> None:
         """Refuse what is not a whole number, or not one of the labels."""
         if self._fractions:
             raise _no_mask(self._fractions, self._example)
+        if self.was_full and self._has_1:
+            self._unknown = np.unique([*self._unknown, FULL])
         if self._unknown.size:
             shown = ", ".join(f"{value:g}" for value in self._unknown[:SHOWN])
             raise InputError(
@@ -94,14 +107,19 @@ class Probabilities:
     """Turns voxels into floats as they are read, and remembers between what they lie.
 
     What rounding alone put outside [0, 1] is moved to 0 or 1: 255 times the float32 next to 1/255,
-    as a scaled NIfTI file has it, is 1.00000006.
+    as a scaled NIfTI file has it, is 1.00000006. Where whole numbers are `grey` values, as in a
+    picture, the largest one of their type means 1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, grey: bool = False) -> None:
+        self._grey = grey
+        self._whitest = 0
         self._lowest = self._highest = np.float64(0)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values in float32, or float64 where they are stored so."""
+        if self._grey and values.dtype.kind in "iu":
+            values = self._of_grey(values)
         if values.dtype.newbyteorder("=") not in (np.float32, np.float64):
             values = values.astype(np.float32)
         if not values.size:
@@ -115,8 +133,22 @@ class Probabilities:
         self._highest = np.maximum(self._highest, highest)
         return values
 
+    def _of_grey(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        if values.dtype.kind != "u" or values.dtype.itemsize > 2:
+            raise InputError(
+                f"has probabilities stored as {values.dtype}", "Store 8 or 16 bits, or float32"
+            )
+        self._whitest = max(self._whitest, int(values.max(initial=0)))
+        return values.astype(np.float32) / np.float32(np.iinfo(values.dtype).max)
+
     def check(self) -> None:
-        """Refuse NaN and what leaves [0, 1] by more than rounding."""
+        """Refuse NaN and what leaves [0, 1] by more than rounding, and a mask in grey values."""
+        if self._whitest == 1:
+            raise InputError(
+                "has only the grey values 0 and 1, which are next to black",
+                "Store a probability of 1 as the largest grey value",
+                kind="out-of-range",
+            )
         if np.isnan(self._lowest) or np.isnan(self._highest):
             what = "has NaN where a probability is expected"
             raise InputError(what, "Replace NaN by 0", kind="nan-probability")

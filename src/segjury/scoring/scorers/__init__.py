@@ -1,14 +1,16 @@
 """From a comparison of prediction and reference to scores: one short function per metric.
 
-A file is a family of `segjury.metrics`; its functions register themselves.
+A file or folder is a family of `segjury.metrics`; its functions register themselves.
 """
 
 from segjury.scoring.scorers import (  # noqa: F401  (they register their scorers)
     agreement,
     calibration,
     contact,
+    detection,
     distances,
     invasion,
+    lesions,
     moments,
     overlap,
     partitions,

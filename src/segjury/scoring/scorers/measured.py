@@ -47,15 +47,21 @@ RATER = "rater "  # begins the items that are a rater's
 Function = TypeVar("Function", bound=Callable[..., "Measured"])
 
 
+Sizes = tuple[int, int]  # of what the reference and the prediction have of a label
+
+
 @dataclass(frozen=True)
 class Scorer:
     """How a metric is scored.
 
-    `prepare` computes what every method will be compared with. `absent` are the values, by
-    reading, where the reference has no such structure; undefined where there is none.
+    `sizes` says how much of a label the reference and the prediction have for this metric, none
+    being empty: voxels, where it is None. `prepare` computes what every method will be compared
+    with. `absent` are the values, by reading, where the reference has no such structure; undefined
+    where there is none.
     """
 
     score: Callable[..., Measured]
+    sizes: Callable[..., Sizes] | None = None
     prepare: Callable[[ReferenceCase], Any] = lambda _reference: None
     absent: Mapping[Reading, float] = field(default_factory=dict)
 

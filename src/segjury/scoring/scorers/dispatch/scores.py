@@ -116,17 +116,20 @@ def _label_score(
     protocol: Protocol, comparison: Comparison, label: int, use: ImageUse, reading: Reading
 ) -> Measured:
     """A label's score; where the reference has no voxel of it, the policy decides."""
-    is_empty = not comparison.reference.consensus.size(label)
+    sizes = _scorer(use).sizes
+    own = sizes(comparison, label, use) if sizes else None
+    is_empty = not (own[0] if own else comparison.reference.consensus.size(label))
     if is_empty and protocol.policy.empty_reference == "exclude":
         return Measured(math.nan, EMPTY_REFERENCE)
     measured = _measured_by(comparison, label, use=use, reading=reading)
     if is_empty and reading == "corrected" and math.isnan(measured.value):
-        return _without_reference(comparison, label, use, measured)
+        predicted = own[1] if own else comparison.confusion(label).prediction
+        return _without_reference(comparison, predicted, use, measured)
     return measured
 
 
 def _without_reference(
-    comparison: Comparison, label: int, use: ImageUse, measured: Measured
+    comparison: Comparison, predicted: int, use: ImageUse, measured: Measured
 ) -> Measured:
     """The score of a mask where the reference is empty and the metric leaves it undefined.
 
@@ -134,7 +137,7 @@ def _without_reference(
     """
     if use.metric.needs_probability or use.metric.needs_samples:
         return measured
-    if not comparison.confusion(label).prediction:
+    if not predicted:
         return replace(measured, value=use.metric.best, note="reference and prediction are empty")
     worst = worst_value(use, comparison.reference.grid)
     return replace(measured, value=worst, note=f"{EMPTY_REFERENCE}, the prediction is not")
