@@ -31,6 +31,19 @@ def _crps(scene: Scene, reading: metrics.Reading) -> float:
     return metrics.crps(volumes, predicted, reading=reading)
 
 
+def _crps_empirical(scene: Scene, _reading: metrics.Reading) -> float:
+    voxel_mm3 = float(np.prod(scene.spacing_mm))
+    volumes = scene.raters.reshape(len(scene.raters), -1).sum(axis=1) * voxel_mm3
+    return metrics.crps_empirical(volumes, float(scene.probability.sum(dtype=float)) * voxel_mm3)
+
+
+def _boundary_ece(scene: Scene, _reading: metrics.Reading) -> float:
+    """A band about two voxels wide, whatever their size and wherever their axes point."""
+    band_mm = 2 * float(np.cbrt(np.prod(scene.spacing_mm)))
+    maps = (scene.raters, scene.probability)
+    return metrics.boundary_ece(*maps, spacing_mm=scene.spacing_mm, band_mm=band_mm)
+
+
 def _contact_angle(scene: Scene, _reading: metrics.Reading) -> float:
     if scene.vessel.ndim < 3:  # these functions are of volumes
         scene = scene.moved(lambda array: array[:, :, None])
@@ -51,12 +64,16 @@ def _of_volumes(score: Callable[..., float], **options: Any) -> Score:
     return lambda s, _: score(s.raters, s.samples, spacing_mm=s.spacing_mm, **options)
 
 
-def _ece(scene: Scene, reading: metrics.Reading) -> float:
-    """Two classes: the raters' lesions and, outside them, the vessel."""
+def _two_classes(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """The raters' lesions and, outside them, the vessel."""
     outside = ~scene.raters & scene.vessel
     labels = scene.raters + 2 * outside.astype(np.uint8)
     beside = np.minimum(1 - scene.probability, scene.vessel)
-    return metrics.ece(labels, np.stack([scene.probability, beside]), reading=reading)
+    return labels, np.stack([scene.probability, beside])
+
+
+def _ece(scene: Scene, reading: metrics.Reading) -> float:
+    return metrics.ece(*_two_classes(scene), reading=reading)
 
 
 def _of_masks(score: Callable[..., float], **options: Any) -> Score:
@@ -92,6 +109,13 @@ def _small_lesion_recall(s: Scene, _reading: metrics.Reading) -> float:
     return metrics.small_lesion_recall(*masks, spacing_mm=s.spacing_mm, size_bins_mm3=[limit_mm3])
 
 
+def _of_maps(score: Callable[..., float], **options: Any) -> Score:
+    """A metric of raters and a map, whatever the spacing."""
+    return lambda s, _: score(s.raters, s.probability, **options)
+
+
+NEAR = {"region": "near", "padding_voxels": 2}
+
 # A metric with its options is `name` or `name:option`.
 SCORE: dict[str, Score] = {
     "dsc": _dsc,
@@ -103,6 +127,25 @@ SCORE: dict[str, Score] = {
     "contact_angle": _contact_angle,
     "confidence": lambda s, r: metrics.confidence(s.raters, s.probability, reading=r),
     "ece": _ece,
+    "crps_empirical": _crps_empirical,
+    "classwise_ece": lambda s, _: metrics.classwise_ece(*_two_classes(s)),
+    "boundary_ece": _boundary_ece,
+    "brier": _of_maps(metrics.brier),
+    "brier:near": _of_maps(metrics.brier, **NEAR),
+    "nll": _of_maps(metrics.nll),
+    "nll:near": _of_maps(metrics.nll, **NEAR),
+    "pooled_ece": _of_maps(metrics.pooled_ece),
+    "pooled_ece:near": _of_maps(metrics.pooled_ece, **NEAR),
+    "adaptive_ece": _of_maps(metrics.adaptive_ece),
+    "adaptive_ece:near": _of_maps(metrics.adaptive_ece, **NEAR),
+    "ace": _of_maps(metrics.ace),
+    "mce": _of_maps(metrics.mce),
+    "aurc": _of_maps(metrics.aurc),
+    "aurc:near": _of_maps(metrics.aurc, **NEAR),
+    "e_aurc": _of_maps(metrics.e_aurc),
+    "augrc": _of_maps(metrics.augrc),
+    "uncertainty_ncc": _of_maps(metrics.uncertainty_ncc),
+    "uncertainty_ncc:entropy": _of_maps(metrics.uncertainty_ncc, uncertainty="entropy"),
     "nsd": _of_shapes(metrics.nsd, scaled="tolerance_mm", tolerance_mm=1.0),
     "nsd:edge-voxels": _of_shapes(
         metrics.nsd, scaled="tolerance_mm", tolerance_mm=1.0, definition="edge-voxels"

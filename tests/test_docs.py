@@ -26,7 +26,9 @@ from tests.small_benchmarks import rater_stems
 DOCS = ROOT / "docs"
 PAGES = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
 GOLDEN = ROOT / "tests" / "golden" / "curvas24"
-METRIC_PAGES = [DOCS / f"{name}.md" for name in ("metrics", "masks", "samples", "lesions")]
+METRIC_PAGES = [
+    DOCS / f"{name}.md" for name in ("metrics", "masks", "probability-scores", "samples", "lesions")
+]
 BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

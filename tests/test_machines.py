@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +14,8 @@ import pytest
 from segjury.images import write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
-from segjury.protocols import builtin_names
+from segjury.metrics import METRICS
+from segjury.protocols import builtin_names, load_protocol
 from tests.benchmark_files import golden_pdacvi, write_prediction, write_reference
 from tests.small_benchmarks import write_benchmark
 
@@ -31,8 +33,9 @@ from pathlib import Path
 from segjury.scoring.run import score_benchmark
 
 for folder in map(Path, sys.argv[1:]):
+    written = folder / "protocol.toml"
     folders = {kind: folder / kind for kind in ("reference", "predictions")}
-    found = score_benchmark(folder.name, **folders)
+    found = score_benchmark(written if written.exists() else folder.name, **folders)
     for table in (found.scores, found.details, found.calibration, found.cases):
         sys.stdout.write(table.to_csv(index=False))
 """
@@ -62,7 +65,21 @@ def benchmarks(tmp_path_factory):
         write_reference(case, top / "curvas-pdacvi-2025" / "reference" / case.name)
         write_prediction(case, top / "curvas-pdacvi-2025" / "predictions" / "A" / case.name)
     write_round_vessels(top / "curvas-pdacvi-2025")
+    write_maps_protocol(top / "curvas-pdacvi-2025", top / "maps")
     return sorted(map(str, top.iterdir()))
+
+
+def write_maps_protocol(lesions, folder):
+    """The same cases, scored by what no built-in protocol has: all other metrics of maps."""
+    shutil.copytree(lesions, folder)
+    used = {use.name for name in builtin_names() for use in load_protocol(name).metrics}
+    lines = ['name = "maps"', 'title = ""', "[reference]"]
+    lines += ['raters = "annotation_{rater}"', "n_raters = 5"]
+    for name, metric in METRICS.items():
+        if metric.needs_probability and name not in used:
+            lines += ["[[metrics]]", f'name = "{name}"', "worst = 1.0"]
+    lines.append('uncertainty = "entropy"')  # of the last one, which takes more to compute
+    (folder / "protocol.toml").write_text("\n".join(lines))
 
 
 def write_round_vessels(folder):
@@ -93,7 +110,9 @@ def write_round_vessels(folder):
 
 @pytest.fixture(scope="module")
 def expected(benchmarks):
-    return numbers(benchmarks, {})
+    lines = numbers(benchmarks, {})
+    assert any(",uncertainty_ncc," in line for line in lines)  # the last one of the maps
+    return lines
 
 
 def numbers(benchmarks, environment, program=PROGRAM):

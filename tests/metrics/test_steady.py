@@ -18,6 +18,18 @@ def test_powers_are_right_to_the_last_digit_but_one(exponents):
     np.testing.assert_allclose(steady.exp(np.array(exponents)), expected, rtol=4e-16)
 
 
+@given(st.lists(st.floats(1e-300, 1e300), min_size=1))
+def test_logarithms_are_right_to_the_last_digit_but_one(values):
+    expected = [math.log(x) for x in values]
+    np.testing.assert_allclose(steady.log(np.array(values)), expected, rtol=6e-16)
+
+
+@given(st.lists(st.floats(-0.9999, 1e9), min_size=1))
+def test_logarithms_near_1_keep_their_digits(values):
+    expected = [math.log1p(x) for x in values]
+    np.testing.assert_allclose(steady.log1p(np.array(values)), expected, rtol=8e-16, atol=1e-300)
+
+
 @pytest.mark.parametrize("exponent", [-800.0, -1e300, -math.inf])
 def test_the_smallest_powers_are_0(exponent):
     assert steady.exp(np.array([exponent, 0.0])).tolist() == [0, 1]

@@ -24,26 +24,31 @@ OF_MASKS = [
     for metric in METRICS.values()
     if metric.measured == "images" and metric.scope == "label" and not metric.needs_probability
 ]
+OF_MAPS = [
+    metric
+    for metric in METRICS.values()
+    if metric.measured == "images" and metric.scope != "structure" and metric.needs_probability
+]
 MASKS = odd_masks()
 GRID = Grid(MASKS["full"].shape, (1.0, 1.0, 2.0))
 
 
-def protocol(**policy):
+def protocol(of, **policy):
     uses = [
         {"name": m.name, "readings": ["corrected"]} | ({"worst": 1000.0} if m.worst is None else {})
-        for m in OF_MASKS
+        for m in of
     ]
     reference = {"raters": "annotation", "n_raters": 1}
     return Protocol(name="odd", title="", reference=reference, metrics=uses, policy=policy)
 
 
-def scored(reference, prediction, **policy):
+def scored(reference, prediction, of=OF_MASKS, **policy):
     """Value and status of each metric, for two masks by name."""
     case = ReferenceCase(GRID, pack(MASKS[reference][None]), ("it",), {})
     marks = SparseLabels.of(np.asfortranarray(MASKS[prediction].astype(np.uint8)))
     map_ = Volume(np.asfortranarray(MASKS[prediction].astype(np.float32)), GRID)
     predicted = PredictedCase(marks, (map_,), samples=(marks,))
-    rows = score(case, predicted, protocol(**policy), ["corrected"]).rows
+    rows = score(case, predicted, protocol(of, **policy), ["corrected"]).rows
     return {row.metric: row for row in rows}
 
 
@@ -52,9 +57,18 @@ def scored(reference, prediction, **policy):
 @pytest.mark.parametrize("reference", MASKS)
 def test_no_row_beats_that_of_a_perfect_prediction(reference, empty_reference, undefined):
     policy = {"empty_reference": empty_reference, "undefined": undefined}
-    best = scored(reference, reference, **policy)
+    check_perfect_is_best(OF_MASKS, reference, **policy)
+
+
+@pytest.mark.parametrize("reference", MASKS)
+def test_no_row_of_a_map_beats_that_of_a_perfect_one(reference):
+    check_perfect_is_best(OF_MAPS, reference)
+
+
+def check_perfect_is_best(of, reference, **policy):
+    best = scored(reference, reference, of, **policy)
     for prediction in MASKS:
-        for name, row in scored(reference, prediction, **policy).items():
+        for name, row in scored(reference, prediction, of, **policy).items():
             perfect = best[name].value
             sign = 1 if METRICS[name].direction == "higher" else -1
             assert math.isnan(row.value) == math.isnan(perfect), (name, prediction, row)

@@ -159,7 +159,11 @@ def test_ignored_voxels_count_as_if_the_image_ended_before_them(tmp_path):
     metrics = [
         {"name": n} for n in ("dsc", "dice", "specificity", "accuracy", "mi", "kappa", "rand")
     ]
-    metrics += [{"name": "thr_dsc"}, {"name": "confidence"}, {"name": "ece"}]
+    metrics += [{"name": n} for n in ("thr_dsc", "confidence", "ece", "brier", "pooled_ece", "ace")]
+    metrics += [{"name": n} for n in ("adaptive_ece", "classwise_ece", "aurc", "uncertainty_ncc")]
+    metrics.append({"name": "mce", "region": "near", "padding_voxels": 30})
+    metrics.append({"name": "nll", "worst": 1.0})
+    metrics.append({"name": "boundary_ece", "band_mm": 1.0})
     metrics.append({"name": "crps", "worst": "empty-prediction"})
     metrics.append({"name": "mr_ece", "padding_voxels": 30})  # the whole image
     spec = {"n_raters": 3, "labels": {"it": 1}}

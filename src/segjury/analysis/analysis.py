@@ -12,7 +12,12 @@ import pandas as pd
 from segjury.analysis.leaderboards import other_panels, split, unplaced
 from segjury.analysis.ranking import Leaderboard, Panel, Ranking, Rules, board
 from segjury.analysis.ranking.schemes import ranks_by_case
-from segjury.analysis.rater_agreement import LabelAgreement, human_dsc, rater_agreement
+from segjury.analysis.rater_agreement import (
+    LabelAgreement,
+    human_dsc,
+    rater_agreement,
+    raters_per_case,
+)
 from segjury.analysis.redrawn_raters import rater_scores
 from segjury.analysis.sensitivity import Sensitivity, sensitivity
 from segjury.analysis.stability import Stability, case_stability, rater_stability
@@ -91,7 +96,10 @@ class MetricCorrelations:
 
 @dataclass(frozen=True)
 class Analysis:
-    """All that a panel of scores says; methods are in the order of the leaderboard."""
+    """All that a panel of scores says; methods are in the order of the leaderboard.
+
+    `marked_by` says how many cases had so many raters, where that differs.
+    """
 
     panel: Panel
     rules: Rules
@@ -106,6 +114,7 @@ class Analysis:
     hard_cases: HardCases
     failures: FailureTable
     raters: tuple[LabelAgreement, ...]
+    marked_by: Mapping[int, int] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Analysis]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -169,7 +178,7 @@ def _analysis(
     samples, level = settings.samples, settings.level
     progress("resampling cases")
     stability = case_stability(panel, rules.ranking, samples=samples, level=level, rng=rng)
-    raters = rater_scores(panel, details)
+    raters = rater_scores(panel, details, weights=rules.rater_weights, anonymous=rules.anonymous)
     with_raters = None
     if raters is not None:
         progress("resampling cases and raters")
@@ -182,7 +191,7 @@ def _analysis(
         key: _score(panel, k, rules.ranking, settings, means[k]) for k, key in enumerate(panel.keys)
     }
     progress("correlating")
-    agreement = rater_agreement(cases, panel.cases, level=settings.level)
+    agreement = rater_agreement(cases, panel.cases, level=settings.level, anonymous=rules.anonymous)
     profiles = signatures(panel.values, panel.higher)
     failed, left_out = _failures(panel, settings, human_dsc(agreement))
     return Analysis(
@@ -199,7 +208,8 @@ def _analysis(
         hard_cases=hard_cases(profiles),
         failures=failed,
         raters=agreement,
-        notes=(*panel.notes, *skipped, *left_out),
+        marked_by=raters_per_case(cases, panel.cases),
+        notes=(*panel.notes, *skipped, *left_out, *changes.of_nobody),
     )
 
 

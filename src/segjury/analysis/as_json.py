@@ -90,6 +90,7 @@ def _stability(stability: Stability, methods: Sequence[str]) -> dict[str, Any]:
     return {
         "samples": stability.samples,
         "raters": list(stability.raters),
+        **({"raters_drawn": "within each case"} if stability.within_cases else {}),
         "scores_that_follow_the_raters": list(stability.redrawn),
         **_distribution(stability.overall, methods),
     }
@@ -271,7 +272,7 @@ def _raters(found: LabelAgreement) -> dict[str, Any]:
     return {
         "label": found.label,
         "cases": len(found.volumes_cm3),
-        "mean_dsc_of_pairs": found.dsc.mean() if found.dsc.size else None,
+        "mean_dsc_of_pairs": found.mean_dsc,
         "mean_over_cases": found.voxels,
         "icc_of_volumes": {
             each.name: {"value": each.value, "low": each.low, "high": each.high}
@@ -279,8 +280,8 @@ def _raters(found: LabelAgreement) -> dict[str, Any]:
         },
         "bland_altman_of_volumes_cm3": [
             {
-                "a": f"rater {a + 1}",
-                "b": f"rater {b + 1}",
+                "a": f"rater {found.names[a]}",
+                "b": f"rater {found.names[b]}",
                 "bias": pair.bias.value,
                 "bias_low": pair.bias.low,
                 "bias_high": pair.bias.high,

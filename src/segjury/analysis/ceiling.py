@@ -37,26 +37,32 @@ class MethodBesideRaters:
 
 @dataclass(frozen=True)
 class ScoreCeiling:
-    """One score of methods and raters over the cases that all of them have."""
+    """One score of methods and raters over the cases that all of them have.
+
+    `raters` has each rater's value. It is empty where raters marked different cases, or may be
+    other people on each; `of_cases` then has the mean, the lowest and the highest rater of each
+    case, made into one value as the ranking does it.
+    """
 
     cases: int
     raters: dict[str, float]
     methods: tuple[MethodBesideRaters, ...]
+    of_cases: tuple[float, float, float] | None = None
 
     @property
     def mean(self) -> float:
         """What a rater gets, the mean over the raters."""
-        return float(np.mean(list(self.raters.values())))
+        return self.of_cases[0] if self.of_cases else float(np.mean(list(self.raters.values())))
 
     @property
     def lowest(self) -> float:
         """The lowest value of a rater."""
-        return min(self.raters.values())
+        return self.of_cases[1] if self.of_cases else min(self.raters.values())
 
     @property
     def highest(self) -> float:
         """The highest value of a rater."""
-        return max(self.raters.values())
+        return self.of_cases[2] if self.of_cases else max(self.raters.values())
 
 
 def score_ceiling(
@@ -66,13 +72,17 @@ def score_ceiling(
     higher: bool,
     aggregate: Aggregate,
     settings: Settings,
+    crossed: bool = True,
 ) -> ScoreCeiling | None:
     """Set methods against raters; both tables have a row per case and a column for each.
 
     Case values become one value as the ranking makes them. The interval of a difference of means
     is that of the paired differences; of other aggregates it is read off resamples of the cases.
-    None where no case has a value of everybody.
+    None where no case has a value of everybody. Unless the raters are `crossed`, the same people on
+    all cases, methods are set against the raters whom each case has.
     """
+    if not crossed:
+        raters = _of_each_case(raters)
     both = pd.concat([methods, raters], axis=1, join="inner").dropna()
     if both.empty or not methods.shape[1] or not raters.shape[1]:
         return None
@@ -81,22 +91,32 @@ def score_ceiling(
     once = np.ones((1, len(table)))
     values = aggregated(own, once, aggregate)[0]
     of_raters = aggregated(others, once, aggregate)[0]
+    mean = float(of_raters.mean())
+    if not crossed:
+        mean, others = float(of_raters[0]), others[:, :1]
     low, high = _limits(own, others, aggregate, settings)
+    names = map(str, raters.columns if crossed else ())
     return ScoreCeiling(
         cases=len(table),
-        raters=dict(zip(map(str, raters.columns), of_raters.tolist(), strict=True)),
+        raters=dict(zip(names, of_raters.tolist() if crossed else (), strict=True)),
+        of_cases=None if crossed else (mean, float(of_raters[1]), float(of_raters[2])),
         methods=tuple(
             MethodBesideRaters(
                 method=str(method),
                 value=float(values[m]),
                 standing=_standing(float(values[m]), of_raters, higher=higher),
-                difference=float(values[m] - of_raters.mean()),
+                difference=float(values[m] - mean),
                 low=float(low[m]),
                 high=float(high[m]),
             )
             for m, method in enumerate(methods.columns)
         ),
     )
+
+
+def _of_each_case(raters: pd.DataFrame) -> pd.DataFrame:
+    """The mean, the lowest and the highest rater of each case that has any."""
+    return raters.agg(["mean", "min", "max"], axis=1).dropna()
 
 
 def _standing(value: float, raters: Floats, *, higher: bool) -> Standing:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from segjury.analysis.study import Study
+from segjury.arrays import Floats
 from segjury.errors import InputError
 
 METRIC, QUANTITY = "crps", "volume_cm3"
@@ -42,11 +45,22 @@ def chosen_label(parts: pd.DataFrame, structure: str | None) -> str:
 
 
 def volumes_of(parts: pd.DataFrame, label: str) -> pd.DataFrame:
-    """A row per method and case: `predicted` and each rater's volume in cm3, by rater's name."""
+    """A row per method and case: `predicted` and each rater's volume in cm3, by rater's name.
+
+    A rater who did not mark the case has none.
+    """
     own = parts[parts["structure"] == label].astype({"method": str, "case": str})
     table = own.pivot(index=["method", "case"], columns="item", values="value")
     table = table.rename(columns={PREDICTION: "predicted"}).rename_axis(columns=None)
-    return table.dropna().reset_index()
+    raters = table[[name for name in table.columns if name.startswith(RATER)]]
+    known = table.get("predicted", pd.Series(index=table.index)).notna()
+    return table[known & raters.notna().any(axis=1)].reset_index()
+
+
+def weights_of(study: Study, raters: Sequence[str]) -> Floats:
+    """How heavy raters are in the reading shown; only the corrected one knows of weights."""
+    known = study.rules.rater_weights if study.reading == "corrected" else {}
+    return np.array([known.get(name.removeprefix(RATER), 1.0) for name in raters])
 
 
 def rater_columns(volumes: pd.DataFrame) -> list[str]:
@@ -69,7 +83,7 @@ def typical_and_disputed(study: Study, volumes: pd.DataFrame, label: str) -> lis
     """The case of median score, and the one on which the raters' volumes spread most."""
     by_case = volumes.drop_duplicates("case").set_index("case").sort_index()
     means = volume_scores(study, label).mean(axis=1).reindex(by_case.index)
-    spread = np.std(by_case[rater_columns(volumes)].to_numpy(np.float64), axis=1)
+    spread = np.nanstd(by_case[rater_columns(volumes)].to_numpy(np.float64), axis=1)
     disputed = str(by_case.index[int(spread.argmax())])
     return list(dict.fromkeys([*middle(means), disputed]))
 

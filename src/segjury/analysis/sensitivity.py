@@ -10,7 +10,7 @@ import numpy as np
 from segjury.analysis.ranking import Panel
 from segjury.analysis.ranking.consensus import ConsensusRanking, consensus, kendall_tau
 from segjury.analysis.ranking.schemes import places, standings
-from segjury.analysis.redrawn_raters import RaterScores
+from segjury.analysis.redrawn_raters import ANONYMOUS, RaterScores
 from segjury.analysis.statistics.resampling import leave_one_out
 from segjury.arrays import Floats
 from segjury.errors import InputError
@@ -42,6 +42,7 @@ class Sensitivity:
     variants: tuple[Variant, ...]
     skipped: tuple[str, ...]
     consensus: ConsensusRanking
+    of_nobody: tuple[str, ...] = ()  # why raters were not left out one by one
 
     def of_kind(self, kind: str) -> list[Variant]:
         """The variants in which one kind of thing was changed."""
@@ -68,7 +69,7 @@ def sensitivity(
     """Rank again with one thing changed at a time.
 
     `others` are the panels of the other readings; `raters` can be left out one by one where
-    scores are known per rater.
+    scores are known per rater; a case that only this rater marked keeps its scores.
     """
     main = standings(panel, ranking)
     variants, skipped = [], []
@@ -84,12 +85,17 @@ def sensitivity(
         blocks = leave_one_out(len(panel.cases))
         without = np.concatenate([standings(panel, ranking, b).mean_rank for b in blocks])
         variants += _variants("without case", panel.cases, main.mean_rank[0], without)
-    if raters is not None:
+    of_nobody: tuple[str, ...] = ()
+    if raters is not None and raters.anonymous:
+        of_nobody = (f"raters were not left out one by one: {ANONYMOUS}",)
+    elif raters is not None:
         (fewer,) = leave_one_out(len(raters.raters))
         each = [standings(raters.with_counts(counts), ranking).mean_rank for counts in fewer]
         without = np.concatenate(each)
         variants += _variants("without rater", raters.raters, main.mean_rank[0], without)
-    return Sensitivity(main.positions[0], tuple(variants), tuple(skipped), consensus(orders))
+    return Sensitivity(
+        main.positions[0], tuple(variants), tuple(skipped), consensus(orders), of_nobody
+    )
 
 
 def _variants(kind: str, choices: Sequence[str], main: Floats, mean_ranks: Floats) -> list[Variant]:

@@ -88,8 +88,11 @@ def on_certainty(analysis: Analysis) -> Iterator[str]:
 def _raters(stability: Stability, scores: int) -> str:
     follow = len(stability.redrawn)
     which = "all scores" if follow == scores else f"{follow} of {scores} scores"
+    drawn = f"the {len(stability.raters)} raters are"
+    if stability.within_cases:
+        drawn = "the raters of each case are"
     return (
-        f"When the {len(stability.raters)} raters are drawn too ({which} follow them), the first "
+        f"When {drawn} drawn too ({which} follow them), the first "
         f"place goes to others in {_percent(stability.overall.first_wrong)}."
     )
 
@@ -207,17 +210,27 @@ def on_hard_cases(analysis: Analysis) -> Iterator[str]:
 
 
 def on_raters(analysis: Analysis) -> Iterator[str]:
-    """How far the raters agree."""
+    """How many raters each case had, where that differs, and how far they agree."""
+    if analysis.marked_by:
+        yield f"{on_panel_sizes(analysis.marked_by)}."
     for found in analysis.raters:
         said = []
-        if found.dsc.size:
-            said.append(f"mean Dice of two raters {found.dsc.mean():.2f}")
+        if found.mean_dsc is not None:
+            said.append(f"mean Dice of two raters {found.mean_dsc:.2f}")
         if found.icc is not None:
             one = found.icc["ICC(2,1)"]
             said.append(f"ICC(2,1) of volumes {one.value:.2f} [{one.low:.2f}, {one.high:.2f}]")
         if said:
             label = "" if found.label == ALL else f" on {found.label}"
             yield f"The raters{label}: {', '.join(said)}."
+
+
+def on_panel_sizes(marked_by: Mapping[int, int]) -> str:
+    """How many cases were marked by how many raters: `12 cases were marked by 2, 30 by 3`."""
+    first, *rest = sorted(marked_by.items())
+    was = "was" if first[1] == 1 else "were"
+    said = [f"{plural(first[1], 'case')} {was} marked by {plural(first[0], 'rater')}"]
+    return ", ".join([*said, *(f"{cases} by {raters}" for raters, cases in rest)])
 
 
 def _percent(share: float) -> str:

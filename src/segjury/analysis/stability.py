@@ -110,8 +110,8 @@ class RankDistribution:
 class Stability:
     """Rank distributions of the whole ranking and of each score.
 
-    `raters` are those that were drawn with the cases, none if only cases were; `redrawn` are the
-    scores that follow the raters drawn.
+    `raters` are those that were drawn with the cases, none if only cases were, `within_cases` if
+    they were drawn anew on each case; `redrawn` are the scores that follow the raters drawn.
     """
 
     overall: RankDistribution
@@ -120,6 +120,7 @@ class Stability:
     cases: int
     raters: tuple[str, ...] = ()
     redrawn: tuple[str, ...] = ()
+    within_cases: bool = False
 
     @property
     def informative(self) -> bool:
@@ -145,9 +146,12 @@ def rater_stability(
 ) -> Stability:
     """Rank resamples of cases and raters, both drawn with replacement.
 
-    The same raters mark all cases, so a resample draws raters once and cases once, and takes the
-    scores of those cases against those raters (the pigeonhole bootstrap, Owen 2007).
+    Where the same raters mark all cases, a resample draws raters once and cases once, and takes the
+    scores of those cases against those raters (the pigeonhole bootstrap, Owen 2007). Where they do
+    not, or nobody knows whether they do, it draws as many raters of each drawn case as it has.
     """
+    if not raters.crossed:
+        return _stability_within_cases(raters, ranking, samples=samples, level=level, rng=rng)
     panel = raters.panel
     cases = draws(len(panel.cases), samples, rng)
     sets, which = np.unique(draws(len(raters.raters), samples, rng), axis=0, return_inverse=True)
@@ -159,6 +163,29 @@ def rater_stability(
         ranks[chosen], mean_rank[chosen] = found.ranks, found.mean_rank
     whole = _stability(panel, ranking, ranks, mean_rank, level)
     return replace(whole, raters=raters.raters, redrawn=raters.keys)
+
+
+def _stability_within_cases(
+    raters: RaterScores,
+    ranking: Ranking,
+    *,
+    samples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> Stability:
+    """Rank resamples of cases and, for each case drawn, of its own raters."""
+    panel, present = raters.panel, raters.present.T
+    sizes = present.sum(axis=1)
+    shares = np.where(present, 1 / np.maximum(sizes, 1)[:, None], 0.0)
+    ranks = np.empty((samples, len(panel.keys), len(panel.methods)))
+    mean_rank = np.empty((samples, len(panel.methods)))
+    for at in range(samples):
+        cases = rng.integers(len(panel.cases), size=len(panel.cases))
+        counts = rng.multinomial(sizes[cases], shares[cases]).astype(np.float64)
+        found = standings(raters.resampled(cases, counts), ranking)
+        ranks[at], mean_rank[at] = found.ranks[0], found.mean_rank[0]
+    whole = _stability(panel, ranking, ranks, mean_rank, level)
+    return replace(whole, raters=raters.raters, redrawn=raters.keys, within_cases=True)
 
 
 def _stability(

@@ -260,9 +260,11 @@ class Study(Results):
             own = raters[
                 (raters["metric"] == about.metric) & (raters["structure"] == about.structure)
             ]
+            of_raters = own.pivot(index="case", columns="method", values="value")
             beside = score_ceiling(
                 self._by_case(about.key),
-                own.pivot(index="case", columns="method", values="value"),
+                of_raters,
+                crossed=not (self.rules.anonymous or _has_gaps(raters)),
                 higher=about.direction == "higher",
                 aggregate=self.rules.ranking.aggregate,
                 settings=self.settings,
@@ -280,6 +282,12 @@ class Study(Results):
         rows = self.rows(score)
         table = rows.pivot(index="case", columns="method", values="value")
         return table.reindex(columns=list(panel.methods))
+
+
+def _has_gaps(ceiling: pd.DataFrame) -> bool:
+    """Whether some raters are missing from the ceiling of some cases."""
+    there = ceiling.drop_duplicates(["case", "method"]).groupby("case").size()
+    return bool((there < ceiling["method"].nunique()).any())
 
 
 Scores = pd.DataFrame | Study  # what a figure takes: any table, or one analysed already

@@ -119,6 +119,15 @@ class ReferenceCase:
         """The scored labels, by name."""
         return {name: number for number, name in enumerate(self.label_names, 1)}
 
+    def rater_voxels(self, rater: str, label: int) -> NDArray[np.int64]:
+        """Flat indices of the voxels that a rater gives a label."""
+        marked = self.patterns.marked(label)[:, self.rater_names.index(rater)]
+        return self.patterns.marks.select(lambda codes: np.asarray(marked[codes]))
+
+    def read_again(self, read: SecondRead, label: int) -> NDArray[np.int64]:
+        """Flat indices of the voxels that a rater gives a label in a later read."""
+        return _where(read.marks, label, self.patterns.classes)
+
     @cached_property
     def consensus(self) -> Consensus:
         """The one rater's mask, the consensus given in a file, or the STAPLE of each label."""

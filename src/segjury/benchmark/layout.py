@@ -122,7 +122,7 @@ class CaseFiles:
         names = f" ({', '.join(found)})" if found else ""
         return (
             f"{len(found)} of {len(self.spec.panel)} raters marked it{names}, "
-            f"at least {self.spec.fewest} are needed"
+            f"at least {self.spec.fewest} {'is' if self.spec.fewest == 1 else 'are'} needed"
         )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 METRICS = (
     *("dsc", "thr_dsc", "mr_ece", "ece", "crps", "vi", "contact_angle", "confidence", "nsd", "hd"),
+    *("crps_empirical", "brier", "nll", "pooled_ece", "adaptive_ece", "classwise_ece", "ace"),
+    *("mce", "boundary_ece", "aurc", "e_aurc", "augrc", "uncertainty_ncc"),
     *("hd95", "assd", "masd", "bavd", "ahd", "cldice", "betti", "small_recall", "dice", "jaccard"),
     *("volsim", "probabilistic_distance", "sensitivity", "specificity", "precision", "f_beta"),
     *("auc", "accuracy", "fallout", "false_negative_rate", "mi", "voi", "gce", "rand"),

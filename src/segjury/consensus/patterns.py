@@ -81,11 +81,12 @@ class RaterPatterns:
         before, code = self.n_labels**rater, np.arange(self.n_codes)
         left = code % before + code // (before * self.n_labels) * before
         dtype = np.min_scalar_type(self.n_codes // self.n_labels - 1)
+        weights = self.weights[:rater] + self.weights[rater + 1 :]
         return replace(
             self,
             codes=self.image(left.astype(dtype)),
             n_raters=self.n_raters - 1,
-            weights=self.weights[:rater] + self.weights[rater + 1 :],
+            weights=weights if len(set(weights)) > 1 else (),
         )
 
     def image(self, per_pattern: NDArray[Any]) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from segjury.consensus.patterns import Patterns, RaterPatterns
 Region = Literal["background", "dissensus", "foreground"]
 Ties = Literal["background", "lower", "first"]
 
+SHARE_DECIMALS = 12  # so that 0.1 + 0.2 of 0.6 is not more than the threshold 0.5
 TIED = 1e-12  # relative: sums of weights that differ by less are equal
 
 
@@ -97,7 +98,8 @@ def soft_mean(patterns: Patterns, *, label: int = 1) -> NDArray[np.float64]:
     marked, weights = patterns.marked(label), patterns.weights
     if not weights:
         return np.asarray(marked.mean(axis=1))
-    return np.asarray((marked * np.array(weights)).sum(axis=1) / math.fsum(weights))
+    shares = (marked * np.array(weights)).sum(axis=1) / math.fsum(weights)
+    return np.asarray(np.round(shares, SHARE_DECIMALS))
 
 
 def intersection(patterns: Patterns, *, label: int = 1) -> NDArray[np.bool_]:

@@ -17,8 +17,11 @@ from segjury.metrics import (
     moments,
     overlap,
     partitions,
+    proper,
     ratios,
+    reliability,
     samples,
+    selective,
     surface,
     topology,
     volume,
@@ -35,15 +38,19 @@ from segjury.metrics.metric import DECLARED, READINGS, Metric, Options, Reading
 from segjury.metrics.moments import *
 from segjury.metrics.overlap import *
 from segjury.metrics.partitions import *
+from segjury.metrics.proper import *
 from segjury.metrics.ratios import *
+from segjury.metrics.reliability import *
 from segjury.metrics.samples import *
+from segjury.metrics.selective import *
 from segjury.metrics.surface import *
 from segjury.metrics.topology import *
 from segjury.metrics.volume import *
 
 FAMILIES = (
-    *(overlap, calibration, volume, invasion, contact, agreement, surface, distances, topology),
-    *(ratios, partitions, moments, samples, lesions, detection, efficiency),
+    *(overlap, calibration, volume, invasion, contact, agreement, proper, reliability, selective),
+    *(surface, distances, topology, ratios, partitions, moments, samples, lesions, detection),
+    efficiency,
 )
 METRICS: dict[str, Metric] = {
     metric.name: metric

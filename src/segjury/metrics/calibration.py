@@ -87,18 +87,7 @@ def ece(
     and readings. Source: CURVAS 2024.
     """
     check_reading(reading)
-    labels = np.stack(
-        [
-            with_three_axes(as_array(each, f"rater {k}"))
-            for k, each in enumerate(_each(raters, "raters"), 1)
-        ]
-    )
-    maps = [
-        as_map(each, f"probability {k}")
-        for k, each in enumerate(_each(probabilities, "probabilities"), 1)
-    ]
-    for p in maps:
-        check_shapes(labels, probability=p)
+    labels, maps = label_maps(raters, probabilities)
     patterns = pack(labels, n_labels=len(maps) + 1)
     histogram = calibration_histogram(
         flat(patterns.codes), [flat(p) for p in maps], patterns.n_codes, bins=bins, reading=reading
@@ -135,6 +124,25 @@ def mr_ece(
         patterns.codes[box], [p[box]], patterns.n_codes, bins=bins, reading=reading
     )
     return float(np.mean(ece_per_rater(histogram, patterns.labels, reading=reading)))
+
+
+def label_maps(
+    raters: ArrayLike, probabilities: ArrayLike
+) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """The raters' label maps, (raters, x, y, z), and the probability map of each label."""
+    labels = np.stack(
+        [
+            with_three_axes(as_array(each, f"rater {k}"))
+            for k, each in enumerate(_each(raters, "raters"), 1)
+        ]
+    )
+    maps = [
+        as_map(each, f"probability {k}")
+        for k, each in enumerate(_each(probabilities, "probabilities"), 1)
+    ]
+    for p in maps:
+        check_shapes(labels, probability=p)
+    return labels, maps
 
 
 def _each(given: Any, name: str) -> Any:

@@ -6,12 +6,15 @@ items, structures, cases, methods), and returns the score when each rater counts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr
 
 from segjury.arrays import Floats
+from segjury.metrics.geometry import steady
+
+_erf = np.frompyfunc(math.erf, 1, 1)  # as in the metric, where a library's own may differ
 
 Again = Callable[[Floats], Floats]
 FromRaters = Callable[[Floats, Floats], Again]
@@ -42,9 +45,22 @@ def crps_of_raters(raters: Floats, others: Floats) -> Again:
         same = drawn.max(axis=0) == drawn.min(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             z = (predicted - mean) / sd
-            density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-            spread = sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
+            density = steady.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            centred = _erf(z / math.sqrt(2)).astype(float)  # 2Φ(z) - 1
+            spread = sd * (z * centred + 2 * density - 1 / math.sqrt(math.pi))
         return np.asarray(np.where(same, np.abs(predicted - drawn[0]), np.maximum(spread, 0.0)))
+
+    return crps
+
+
+def empirical_crps_of_raters(raters: Floats, others: Floats) -> Again:
+    """`segjury.metrics.crps_empirical` of a predicted volume and the raters' volumes."""
+    volumes, predicted = raters[0], others[0, 0]
+    apart, among = np.abs(volumes - predicted), np.abs(volumes[:, None] - volumes)
+
+    def crps(counts: Floats) -> Floats:
+        pairs = _weighted(_weighted(among, counts), counts)
+        return np.maximum(_weighted(apart, counts) - pairs / 2, 0.0)
 
     return crps
 
@@ -69,5 +85,6 @@ def angle_distance(raters: Floats, others: Floats) -> Again:
 
 
 def _weighted(of_raters: Floats, counts: Floats) -> Floats:
-    """Mean over the first axis, each rater counted so often."""
-    return np.asarray(np.tensordot(counts / counts.sum(), of_raters, axes=1))
+    """Mean over the first axis, each rater counted so often; scores with weights are made so."""
+    shares = (counts / counts.sum()).reshape(-1, *[1] * (of_raters.ndim - 1))
+    return np.asarray((shares * of_raters).sum(axis=0))

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from segjury.metrics.inputs import as_array
 from segjury.metrics.metric import Metric, Reading, check_reading
-from segjury.metrics.redrawn import crps_of_raters
+from segjury.metrics.redrawn import crps_of_raters, empirical_crps_of_raters
 
-__all__ = ["crps"]
+__all__ = ["crps", "crps_empirical"]
 
 GRID_POINTS = 100
 GRID_TAIL = 0.01  # the grid runs from the 1st to the 99th percentile
@@ -31,6 +31,22 @@ CRPS = Metric(
     decimals=3,
     scales_with="volume",
     needs_probability=True,
+)
+
+CRPS_EMPIRICAL = Metric(
+    name="crps_empirical",
+    from_raters=empirical_crps_of_raters,
+    title="Empirical CRPS",
+    formula="mean over raters of |V_k - V| - ½ mean over pairs of |V_k - V_l|",
+    needs_raters=True,
+    summary="Distance of the predicted volume from the raters' volumes, without a Gaussian.",
+    direction="lower",
+    bounds=(0.0, math.inf),
+    unit="cm3",
+    decimals=3,
+    scales_with="volume",
+    needs_probability=True,
+    readings=("corrected",),
 )
 
 
@@ -62,6 +78,21 @@ def crps(
     if reading == "released":
         return _released_integral(mean, sd, predicted_volume)
     return _published_sum(mean, sd, predicted_volume)
+
+
+def crps_empirical(reference_volumes: ArrayLike, predicted_volume: float) -> float:
+    """CRPS of one volume against the raters' volumes as they are, each equally likely.
+
+    `mean_k |V_k - V| - 1/2 mean_kl |V_k - V_l|`, the pairs with themselves included, which is the
+    integral of the squared difference of the two distribution functions. In the unit of the
+    volumes. Source: Gneiting and Raftery, J Am Stat Assoc 2007.
+    """
+    volumes = as_array(reference_volumes, "reference_volumes").astype(float)
+    if volumes.size == 0:
+        raise ValueError("there is no rater's volume to compare with")
+    apart = np.abs(volumes - predicted_volume).mean()
+    among = np.abs(volumes[:, None] - volumes).mean()
+    return max(0.0, float(apart - among / 2))
 
 
 def _closed_form(mean: float, sd: float, volume: float) -> float:

@@ -42,7 +42,8 @@ Name = Annotated[  # may be part of a file name
     str, Field(pattern=r"^[^/\\\x00-\x1f]+$"), AfterValidator(_shown)
 ]
 # columns of tables are made of them, with `_` between
-RaterName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$", max_length=40)]
+RATER_NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*"
+RaterName = Annotated[str, Field(pattern=f"^{RATER_NAME}$", max_length=40)]
 
 
 class Structures(ProtocolPart):

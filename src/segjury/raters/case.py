@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from segjury.metrics.surface import NsdOptions
 from segjury.protocols import Protocol
 from segjury.raters.ceiling import Ceiling, ceiling
 from segjury.raters.contact import ContactRow, contact_pairs, contact_rows
-from segjury.raters.masks import Mask, consensus_masks, rater_masks, rater_name, without_rater
+from segjury.raters.masks import Mask, consensus_masks, rater_items, rater_masks, without_rater
 from segjury.raters.pairs import SIGNED, PairRow, pair_rows
+from segjury.raters.repeats import RepeatRow, repeat_rows
 from segjury.scoring.facts import case_facts
 from segjury.scoring.records import Fact
 
@@ -65,7 +66,10 @@ class LabelRow:
 
 @dataclass(frozen=True)
 class CaseRaters:
-    """All that the raters' masks of a case say of the raters; small, whatever the image."""
+    """All that the raters' masks of a case say of the raters; small, whatever the image.
+
+    `votes` are the voxels of each label that so many of the raters mark, from 0 to all.
+    """
 
     case: str
     facts: tuple[Fact, ...]
@@ -75,6 +79,9 @@ class CaseRaters:
     contacts: tuple[ContactRow, ...]
     ceiling: Ceiling
     warnings: tuple[str, ...] = ()
+    repeats: tuple[RepeatRow, ...] = ()
+    votes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    n_raters: int = 0
 
 
 def measure_case(
@@ -91,20 +98,31 @@ def measure_case(
     others = [without_rater(reference, k) for k in range(n_raters)] if n_raters > 1 else []
     pairs: list[PairRow] = []
     raters: list[RaterRow] = []
+    tolerances = {name: tolerance_mm(protocol, name) for name in reference.labels}
     for name, label in reference.labels.items():
-        found = _label_pairs(reference, others, name, label, tolerance_mm(protocol, name))
+        found = _label_pairs(reference, others, name, label, tolerances[name])
         pairs += found
         raters += _rater_rows(reference, name, label, found)
     return CaseRaters(
         case=case,
-        facts=case_facts(reference),
+        facts=case_facts(reference, complete=protocol.reference.is_complete),
         pairs=tuple(pairs),
         raters=tuple(raters),
         labels=tuple(_label_row(reference, *each) for each in reference.labels.items()),
         contacts=tuple(contact_rows(reference)) if _has_contact(reference) else (),
         ceiling=ceiling(case, reference, others, protocol, readings),
         warnings=reference.warnings,
+        repeats=tuple(repeat_rows(reference, tolerances)),
+        votes={name: _votes(reference, label) for name, label in reference.labels.items()},
+        n_raters=n_raters,
     )
+
+
+def _votes(reference: ReferenceCase, label: int) -> tuple[int, ...]:
+    patterns = reference.patterns
+    votes = np.zeros(patterns.n_raters + 1, np.int64)
+    np.add.at(votes, patterns.marked(label).sum(axis=1), patterns.counts)
+    return tuple(votes.tolist())
 
 
 def tolerance_mm(protocol: Protocol, label: str) -> float:
@@ -146,12 +164,12 @@ def _rater_rows(
     reference: ReferenceCase, name: str, label: int, pairs: Sequence[PairRow]
 ) -> Iterator[RaterRow]:
     """Each rater beside the others, from the pairs of raters."""
-    volumes = reference.volumes_cm3(label)
+    volumes, raters = reference.volumes_cm3(label), rater_items(reference)
     n = volumes.size
     if n < 2:
-        yield RaterRow(name, rater_name(0), float(volumes[0]), *[math.nan] * 7)
+        yield RaterRow(name, raters[0], float(volumes[0]), *[math.nan] * 7)
         return
-    dice, boundary = (_matrix(pairs, measure, n) for measure in ("dice", "boundary_mm"))
+    dice, boundary = (_matrix(pairs, measure, raters) for measure in ("dice", "boundary_mm"))
     quality = staple(reference.patterns, label=label)
     for k in range(n):
         rest = np.arange(n) != k
@@ -159,7 +177,7 @@ def _rater_rows(
         mean = float(volumes[rest].mean())
         yield RaterRow(
             label=name,
-            rater=rater_name(k),
+            rater=raters[k],
             volume_cm3=float(volumes[k]),
             dice=float(dice[k, rest].mean()),
             dice_among_others=float(among.mean()) if among.size else math.nan,
@@ -171,10 +189,10 @@ def _rater_rows(
         )
 
 
-def _matrix(pairs: Sequence[PairRow], measure: str, n_raters: int) -> Floats:
+def _matrix(pairs: Sequence[PairRow], measure: str, raters: Sequence[str]) -> Floats:
     """A measure of every two raters, (first, second); signed ones change sign with the order."""
-    numbers = {rater_name(k): k for k in range(n_raters)}
-    matrix = np.full((n_raters, n_raters), np.nan)
+    numbers = {name: k for k, name in enumerate(raters)}
+    matrix = np.full((len(raters), len(raters)), np.nan)
     sign = -1.0 if measure in SIGNED else 1.0
     for row in pairs:
         if row.measure == measure and row.first in numbers and row.second in numbers:

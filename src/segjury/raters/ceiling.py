@@ -13,7 +13,7 @@ from segjury.images.labels import Classes, SparseLabels
 from segjury.images.volume import Volume
 from segjury.metrics import READINGS, Reading
 from segjury.protocols import Protocol
-from segjury.raters.masks import rater_name
+from segjury.raters.masks import rater_items
 from segjury.scoring.records import Result
 from segjury.scoring.score import score
 
@@ -40,11 +40,11 @@ def ceiling(
     """
     against_others: list[Result] = []
     against_all: list[Result] = []
-    for k, rest in enumerate(others):
+    for k, (name, rest) in enumerate(zip(rater_items(reference), others, strict=False)):
         drawn = as_prediction(reference, k, protocol)
         for judge, found in ((rest, against_others), (reference, against_all)):
             rows = score(judge, drawn, protocol, readings).rows
-            found.append(Result(rater_name(k), case, rows))
+            found.append(Result(name, case, rows))
     return Ceiling(tuple(against_others), tuple(against_all))
 
 

@@ -29,6 +29,7 @@ class ContactRow:
 
     vessel: str
     way: Way
+    raters: tuple[str, ...]
     angles_deg: tuple[float, ...]
 
     @property
@@ -55,10 +56,10 @@ class ContactRow:
 def contact_rows(reference: ReferenceCase) -> Iterator[ContactRow]:
     """The raters' angles with each vessel of a case, both ways."""
     for vessel, angles in reference.contact_angles.items():
-        yield ContactRow(vessel, "anatomical", tuple(angles.tolist()))
+        yield ContactRow(vessel, "anatomical", reference.rater_names, tuple(angles.tolist()))
     for vessel, found in reference.invasion_angles.items():
         largest = found.of("corrected").max(axis=0, initial=0.0)
-        yield ContactRow(vessel, "slice-wise", tuple(largest.tolist()))
+        yield ContactRow(vessel, "slice-wise", reference.rater_names, tuple(largest.tolist()))
 
 
 def contact_pairs(

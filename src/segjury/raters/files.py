@@ -26,8 +26,15 @@ TABLES = (
     "ceiling",
     "ceiling_all",
     "ceiling_summary",
+    "repeats",
 )
-OF_CASES = ("pairs", "rater_measures", "ceiling", "ceiling_all")  # long: in their files alone
+OF_CASES = (
+    "pairs",
+    "rater_measures",
+    "ceiling",
+    "ceiling_all",
+    "repeats",
+)  # long: in their files alone
 
 
 def write_raters(study: RaterStudy, folder: Path) -> None:
@@ -53,6 +60,7 @@ def as_json(study: RaterStudy) -> dict[str, Any]:
         "protocol": {"name": study.protocol.name, "hash": study.protocol.hash},
         "raters": study.n_raters,
         "cases": study.cases,
+        **({} if study.crossed else _panel(study)),
         "settings": asdict(study.settings),
         "tables": {name: _records(getattr(study, name)) for name in TABLES if name not in OF_CASES},
         "outlier_tests": {
@@ -61,6 +69,15 @@ def as_json(study: RaterStudy) -> dict[str, Any]:
         },
         "warnings": list(study.warnings),
         "problems": list(study.problems),
+    }
+
+
+def _panel(study: RaterStudy) -> dict[str, Any]:
+    """What is to be known of raters who did not all mark all cases, or who are not known."""
+    return {
+        "anonymous": study.anonymous,
+        "cases_by_number_of_raters": {str(n): cases for n, cases in study.marked_by.items()},
+        "krippendorff_alpha_over_all_cases": study.alpha,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,14 +14,16 @@ from segjury.arrays import Bools, Box, Ints
 from segjury.benchmark.case import Consensus, ReferenceCase
 from segjury.consensus import RaterPatterns, intersection, majority_of, staple_foreground, union
 from segjury.raters.displacement import Boundary
+from segjury.runtime.memo import Memo
 from segjury.scoring.features import MaskFeatures
+from segjury.scoring.scorers.measured import rater_item
 
 Of = Literal["", "all", "others"]
 
 
-def rater_name(rater: int) -> str:
-    """What a rater is called who counts from 0: `rater 1`."""
-    return f"rater {rater + 1}"
+def rater_items(reference: ReferenceCase) -> list[str]:
+    """What the raters of a case are called in tables: `rater 1`, or `rater A`."""
+    return [rater_item(name) for name in reference.rater_names]
 
 
 @dataclass(frozen=True)
@@ -55,27 +57,35 @@ def without_rater(reference: ReferenceCase, rater: int) -> ReferenceCase:
     """The reference that the other raters make.
 
     A consensus given in a file is left out, as the rater is in it; STAPLE of the others is taken.
+    Voxels that the rater ignores stay ignored, so that all are judged on the same ones.
     """
-    patterns = reference.patterns.without(rater)
-    names, structures = reference.label_names, reference.structures
-    return ReferenceCase(reference.grid, patterns, names, structures, None, reference.warnings)
+    names = reference.rater_names
+    return replace(
+        reference,
+        patterns=reference.patterns.without(rater),
+        given_consensus=None,
+        raters=names[:rater] + names[rater + 1 :],
+        repeats=tuple(read for read in reference.repeats if read.rater != names[rater]),
+        memo=Memo(),
+    )
 
 
 def rater_masks(reference: ReferenceCase, label: int) -> list[Mask]:
     """The mask of each rater."""
     marked = reference.patterns.marked(label)
     return [
-        _mask(reference, rater_name(k), _voxels(reference.patterns, marked[:, k]))
-        for k in range(reference.patterns.n_raters)
+        mask_of(reference, name, _voxels(reference.patterns, marked[:, k]))
+        for k, name in enumerate(rater_items(reference))
     ]
 
 
 def consensus_masks(reference: ReferenceCase, label: int, of: Of) -> list[Mask]:
     """Every consensus of the raters: STAPLE, the given one, majority, intersection, union."""
-    return [_mask(reference, *each, of) for each in _consensuses(reference, label)]
+    return [mask_of(reference, *each, of) for each in _consensuses(reference, label)]
 
 
-def _mask(reference: ReferenceCase, name: str, voxels: Ints, of: Of = "") -> Mask:
+def mask_of(reference: ReferenceCase, name: str, voxels: Ints, of: Of = "") -> Mask:
+    """A mask by its voxels, on the grid of a case."""
     return Mask(name, MaskFeatures(lambda: voxels, reference.grid), of)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,20 +42,26 @@ class Profiles:
     outliers: dict[str, OutlierTests]
 
 
-def profiles(measures: pd.DataFrame, settings: RaterSettings = USUAL) -> Profiles:
-    """Means over the cases with intervals, tests of bias, and tests for outliers.
+def profiles(
+    measures: pd.DataFrame, settings: RaterSettings = USUAL, *, order: Sequence[str] = ()
+) -> Profiles:
+    """Means over the cases that each rater marked, with intervals, tests of bias and for outliers.
 
     An interval is Student's for up to 20 cases, else a BCa bootstrap over the cases; one case has
-    none. Biases have p of Wilcoxon's signed-rank test, Holm over the raters.
+    none. Biases have p of Wilcoxon's signed-rank test, Holm over the raters. Raters are in the
+    `order` given, or as they come.
     """
     tables, outliers = [], {}
     for name, own in measures.groupby("label", sort=False):
         label = str(name)
-        columns = {column: _by_case(own, column) for column in _numbers(own)}
-        raters = [str(rater) for rater in own["rater"].unique()]
+        found = set(own["rater"])
+        raters = [name for name in order or own["rater"].unique() if name in found]
+        columns = {column: _by_case(own, column, raters) for column in _numbers(own)}
+        of_rater = own.groupby("rater", sort=False)
         tests = outlier_tests(columns["dice"], columns["dice_among_others"], alpha=settings.alpha)
-        table = pd.DataFrame({"label": label, "rater": raters, "cases": own["case"].nunique()})
-        table["volume_cm3"] = columns["volume_cm3"].mean(axis=0)
+        cases = of_rater["case"].nunique().reindex(raters).to_numpy()
+        table = pd.DataFrame({"label": label, "rater": raters, "cases": cases})
+        table["volume_cm3"] = np.nanmean(columns["volume_cm3"], axis=0)
         for column in AVERAGED:
             for part, values in _interval(column, columns[column], settings).items():
                 table[part] = values
@@ -62,7 +69,7 @@ def profiles(measures: pd.DataFrame, settings: RaterSettings = USUAL) -> Profile
                 table[f"{column}_p"] = _bias_p(columns[column])
         table["dice_deficit"], table["outlier_correlation"] = tests.deficit, tests.correlation
         table["outlier_p"], table["outlier"] = tests.p, tests.flagged(settings.alpha)
-        table["cases_apart"] = own.groupby("rater", sort=False)["apart"].sum().to_numpy()
+        table["cases_apart"] = of_rater["apart"].sum().reindex(raters).to_numpy()
         tables.append(table)
         outliers[label] = tests
     return Profiles(pd.concat(tables, ignore_index=True), outliers)
@@ -72,10 +79,22 @@ def _numbers(own: pd.DataFrame) -> list[str]:
     return [str(name) for name in own.columns if own[name].dtype == np.float64]
 
 
-def _by_case(own: pd.DataFrame, column: str) -> Floats:
-    """A measure as (cases, raters), in the order of the table."""
+def no_profiles(labels: Iterable[str], why_not: str) -> Profiles:
+    """The profiles of raters of whom nothing can be said over the cases: no line."""
+    nothing = np.zeros(0)
+    columns = ["label", "rater", "cases", "volume_cm3"]
+    for column in AVERAGED:
+        columns += [column, f"{column}_low", f"{column}_high"]
+        columns += [f"{column}_p"] if column in BIASES else []
+    columns += ["dice_deficit", "outlier_correlation", "outlier_p", "outlier", "cases_apart"]
+    tests = OutlierTests(nothing, nothing, nothing, 0, why_not)
+    return Profiles(pd.DataFrame(columns=columns), dict.fromkeys(labels, tests))
+
+
+def _by_case(own: pd.DataFrame, column: str, raters: list[str]) -> Floats:
+    """A measure as (cases, raters), NaN where a rater did not mark the case."""
     table = own.pivot(index="case", columns="rater", values=column)
-    return table[list(own["rater"].unique())].to_numpy(np.float64)
+    return table[raters].to_numpy(np.float64)
 
 
 def _interval(column: str, values: Floats, settings: RaterSettings) -> dict[str, list[float]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -20,17 +21,22 @@ from segjury.raters import tables
 from segjury.raters.case import CaseRaters, measure_case
 from segjury.raters.ceiling_table import ceiling_summary
 from segjury.raters.outliers import OutlierTests
-from segjury.raters.profiles import USUAL, RaterSettings, profiles
+from segjury.raters.profiles import USUAL, RaterSettings, no_profiles, profiles
+from segjury.scoring.facts import on_same_masks
 from segjury.scoring.policy import cap_missing, internal_problem
 from segjury.scoring.records import Result
+from segjury.scoring.scorers.measured import rater_item
 from segjury.scoring.tables import case_cohorts, score_table
+
+ANONYMOUS = "the panel is anonymous"
 
 
 @dataclass(frozen=True)
 class RaterStudy:
     """What the raters of a benchmark are like; each table is a file of the same name.
 
-    `problems` are the cases that could not be measured, and why.
+    `marked_by` says how many cases had so many raters, `alpha` is Krippendorff's of each label over
+    the voxels of all cases. `problems` are the cases that could not be measured, and why.
     """
 
     protocol: Protocol
@@ -46,6 +52,9 @@ class RaterStudy:
     ceiling_all: pd.DataFrame
     ceiling_summary: pd.DataFrame
     outliers: dict[str, OutlierTests]
+    repeats: pd.DataFrame = field(default_factory=pd.DataFrame)
+    marked_by: dict[int, int] = field(default_factory=dict)
+    alpha: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -58,6 +67,16 @@ class RaterStudy:
     def n_raters(self) -> int:
         """How many raters there are."""
         return len(self.protocol.reference.panel)
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether nobody knows which cases a rater marked."""
+        return self.protocol.reference.anonymous and self.n_raters > 1
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the same people marked all cases."""
+        return self.protocol.reference.is_complete and not self.anonymous
 
 
 @dataclass(frozen=True)
@@ -130,14 +149,20 @@ def _study(
     def scores(results: list[Result]) -> pd.DataFrame:
         return score_table(protocol, cap_missing(protocol, results), known, cohort)
 
+    spec = protocol.reference
+    anonymous = spec.anonymous and len(spec.panel) > 1
     pairs, measures = tables.pair_table(cases), tables.measure_table(cases)
-    contacts, found = tables.contact_table(cases), profiles(measures, settings)
+    contacts = tables.contact_table(cases, spec.panel)
+    if anonymous:
+        found = no_profiles(map(str, measures["label"].unique()), ANONYMOUS)
+    else:
+        found = profiles(measures, settings, order=[rater_item(name) for name in spec.panel])
     ceiling = scores([result for each in cases for result in each.ceiling.others])
     return RaterStudy(
         protocol=protocol,
         settings=settings,
         pairs=pairs,
-        agreement=tables.agreement_table(pairs, tables.cohort_cases(cohort)),
+        agreement=tables.agreement_table(pairs, tables.cohort_cases(cohort), anonymous=anonymous),
         raters=found.table,
         rater_measures=measures,
         rater_cases=tables.case_table(cases, cohort),
@@ -145,8 +170,20 @@ def _study(
         invasion_splits=tables.split_table(contacts),
         ceiling=ceiling,
         ceiling_all=scores([result for each in cases for result in each.ceiling.everyone]),
-        ceiling_summary=ceiling_summary(ceiling, protocol.ranking.aggregate),
+        ceiling_summary=ceiling_summary(
+            ceiling,
+            protocol.ranking.aggregate,
+            crossed=spec.is_complete and not anonymous,
+            anonymous=anonymous,
+        ),
         outliers=found.outliers,
-        warnings=(*left_out, *(f"case {each.case}: {w}" for each in cases for w in each.warnings)),
+        repeats=tables.repeat_table(cases),
+        marked_by=dict(sorted(Counter(each.n_raters for each in cases).items())),
+        alpha=tables.pooled_alpha(cases),
+        warnings=(
+            *left_out,
+            *(f"case {each.case}: {w}" for each in cases for w in each.warnings),
+            *(said for each in cases for said in on_same_masks(each.case, each.facts)),
+        ),
         problems=problems,
     )

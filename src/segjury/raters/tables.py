@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -9,13 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from segjury.consensus.agreement import MISSING, krippendorff_alpha
 from segjury.protocols.reference import WHOLE
 from segjury.raters.case import CaseRaters, LabelRow, RaterRow
 from segjury.raters.contact import ContactRow
 from segjury.raters.outliers import is_apart
-from segjury.raters.pairs import PairRow
+from segjury.raters.pairs import SIGNED, PairRow
+from segjury.raters.repeats import RepeatRow
+from segjury.scoring.scorers.measured import RATER
 
 PAIR = ["label", "vessel", "measure", "unit", "first", "second", "consensus_of"]
+SOMEBODY = "rater"  # of a panel in which nobody knows who that is
 ADDED = ("volume_cm3", "everyone_cm3", "anyone_cm3", "dissensus_cm3", "consensus_cm3")
 
 
@@ -44,13 +49,29 @@ def _whole(table: pd.DataFrame, how: str) -> pd.DataFrame:
     return found.reset_index().assign(label=WHOLE)
 
 
-def agreement_table(pairs: pd.DataFrame, cohorts: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Mean, sample SD and number of cases of each measure of each pair, in each cohort."""
+def agreement_table(
+    pairs: pd.DataFrame, cohorts: Mapping[str, Sequence[str]], *, anonymous: bool = False
+) -> pd.DataFrame:
+    """Mean, sample SD and number of cases of each measure of each pair, in each cohort.
+
+    Of an `anonymous` panel all pairs of raters of a case are one, and so are a consensus and each
+    rater; who of two raters draws larger means nothing then.
+    """
+    pairs = _without_names(pairs) if anonymous else pairs
     parts = [_over_cases(pairs).assign(cohort=WHOLE)]
     for name, cases in cohorts.items():
         parts.append(_over_cases(pairs[pairs["case"].isin(list(cases))]).assign(cohort=name))
     table = pd.concat(parts, ignore_index=True)
     return table[["cohort", *PAIR, "mean", "sd", "cases"]]
+
+
+def _without_names(pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row per case for all pairs of raters, and for each consensus and all raters."""
+    is_rater = {name: pairs[name].str.startswith(RATER) for name in ("first", "second")}
+    unordered = is_rater["first"] & is_rater["second"] & pairs["measure"].isin(SIGNED)
+    renamed = {name: pairs[name].mask(own, SOMEBODY) for name, own in is_rater.items()}
+    table = pairs.assign(**renamed)[~unordered]
+    return table.groupby(["case", *PAIR], sort=False)["value"].mean().reset_index()
 
 
 def _over_cases(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -103,14 +124,22 @@ def _with_whole(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return pd.concat([table, whole], ignore_index=True)
 
 
-def contact_table(cases: Sequence[CaseRaters]) -> pd.DataFrame:
-    """The raters' contact angles with each vessel of each case, and how they are split."""
-    rows = [_contact(each.case, row) for each in cases for row in each.contacts]
+def contact_table(cases: Sequence[CaseRaters], panel: Sequence[str] = ()) -> pd.DataFrame:
+    """The raters' contact angles with each vessel of each case, and how they are split.
+
+    Raters are in the order of the panel, empty where they did not mark the case.
+    """
+    rows = [_contact(each.case, row, panel) for each in cases for row in each.contacts]
     return pd.DataFrame(rows)
 
 
-def _contact(case: str, row: ContactRow) -> dict[str, Any]:
-    angles = {f"rater_{k + 1}_deg": angle for k, angle in enumerate(row.angles_deg)}
+def _angle_column(rater: str) -> str:
+    return f"rater_{rater}_deg"
+
+
+def _contact(case: str, row: ContactRow, panel: Sequence[str]) -> dict[str, Any]:
+    own = dict(zip(row.raters, row.angles_deg, strict=True))
+    angles = {_angle_column(name): own.get(name, math.nan) for name in panel or row.raters}
     return {
         "case": case,
         "vessel": row.vessel,
@@ -145,12 +174,41 @@ def split_table(contacts: pd.DataFrame) -> pd.DataFrame:
 def _splits(contacts: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     if contacts.empty:
         return
+    several = contacts.filter(regex=r"^rater_.*_deg$").notna().sum(axis=1) > 1
+    if several.any():  # one rater is on one side
+        contacts = contacts[several]
     sides = ["split_at_0", "split_at_180"]
     for way, rows in contacts.groupby("way", sort=False):
         whole = rows.groupby("case", sort=False)[sides].any().reset_index().assign(vessel=WHOLE)
         for vessel, own in pd.concat([rows, whole]).groupby("vessel", sort=False):
             at_0, at_180 = (int(own[side].sum()) for side in sides)
             yield way, vessel, len(own), at_0, at_0 / len(own), at_180, at_180 / len(own)
+
+
+def repeat_table(cases: Sequence[CaseRaters]) -> pd.DataFrame:
+    """Later reads beside the first ones; `all` as in `measure_table`."""
+    rows = [{"case": each.case, **asdict(row)} for each in cases for row in each.repeats]
+    table = pd.DataFrame(rows, columns=["case", *_names(RepeatRow)])
+    return _with_whole(table, ["case", "rater", "read"])
+
+
+def pooled_alpha(cases: Sequence[CaseRaters]) -> dict[str, float]:
+    """Krippendorff's alpha of each label over the voxels of all cases, whoever marked them."""
+    most = max((each.n_raters for each in cases), default=0)
+    if most < 2:
+        return {}
+    votes = {
+        label: [(k, n, count) for each in cases for n in [each.n_raters]
+                for k, count in enumerate(each.votes[label])]
+        for label in cases[0].votes
+    }  # fmt: skip
+    return {
+        label: krippendorff_alpha(
+            [[1] * k + [0] * (n - k) + [MISSING] * (most - n) for k, n, _ in rows],
+            [count for _, _, count in rows],
+        )
+        for label, rows in votes.items()
+    }
 
 
 def cohort_cases(cohort: Mapping[str, str]) -> dict[str, list[str]]:

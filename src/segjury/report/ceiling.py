@@ -98,10 +98,17 @@ def on_ceiling(study: Study) -> Iterator[str]:
     if not study.ceilings:
         return
     raters = max(len(each.raters) for each in study.ceilings.values())
-    yield (
-        f"Each of {plural(raters, 'rater')} was judged as a method against the other {raters - 1}, "
-        f"methods against all {raters}; scores, reading and cases are the same."
-    )
+    if raters:
+        yield (
+            f"Each of {plural(raters, 'rater')} was judged as a method against the other "
+            f"{raters - 1}, methods against all {raters}; scores, reading and cases are the same."
+        )
+    else:
+        yield (
+            "Each rater was judged as a method against the others who marked the same case, "
+            "methods against all who marked it; the range is from the lowest to the highest rater "
+            "of each case. Cases with one rater have no ceiling."
+        )
     for standing in STANDINGS:
         beyond = {
             study.column(score).full_title: [

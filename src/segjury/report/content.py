@@ -21,9 +21,10 @@ from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Breakdown, TableComparison, board, breakdowns, comparison
 from segjury.results.columns import WHOLE, group_columns
-from segjury.wording import plain, plural
+from segjury.wording import listed, plain, plural
 
 ALL_CASES = "all cases"
+MOST_LEFT_OUT = 20  # cases that are named
 MOST_PARTS = 8  # values of a column for each of which there is a leaderboard
 
 
@@ -81,6 +82,7 @@ def content(study: Study) -> Content:
                 *(on_certainty(analysis) if len(study.methods) > 1 and cases else ()),
                 *map(_sentence, notes(scores, study.reading)),
                 *map(_sentence, analysis.notes),
+                *_on_left_out(study),
             )
         ),
         boards=tuple(_board(study, each, main, cases) for each in tables),
@@ -180,6 +182,18 @@ def _said(study: Study) -> dict[str, tuple[str, ...]]:
         "ceiling": on_ceiling(study),
     }
     return {name: tuple(map(plain, sentences)) for name, sentences in sections.items()}
+
+
+def _on_left_out(study: Study) -> Iterator[str]:
+    """The cases that were not scored for any method, and why."""
+    left_out = study.run.left_out if study.run else {}
+    if left_out:
+        reasons = [f"{case} ({why})" for case, why in left_out.items()]
+        was = "was" if len(left_out) == 1 else "were"
+        yield (
+            f"{plural(len(left_out), 'case')} {was} left out for all methods: "
+            f"{listed(reasons, most=MOST_LEFT_OUT)}."
+        )
 
 
 def _sentence(note: str) -> str:

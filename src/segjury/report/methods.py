@@ -194,7 +194,8 @@ def _uncertainty(study: Study) -> Iterator[str]:
     )
     if analysis.with_raters is not None:
         names = ", ".join(analysis.with_raters.redrawn)
-        yield f"Raters were drawn too, once per resample for all cases, for {names}."
+        how = "anew on each case drawn" if analysis.with_raters.within_cases else ""
+        yield f"Raters were drawn too, {how or 'once per resample for all cases'}, for {names}."
 
 
 def _tests(study: Study) -> Iterator[str]:

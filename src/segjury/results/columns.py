@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from segjury.protocols.reference import WHOLE
+from segjury.protocols.reference import RATER_NAME, WHOLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +32,9 @@ DEFAULTS = {"structure": WHOLE, "reading": "given", "status": "ok"}  # of empty 
 LOST = {"missing": "missing", "failed": "failed", "over_limit": "over the limit"}
 RATER = "rater"
 DETAIL_COLUMNS = (*KEY, "quantity", "item", "value")
-# a row of `calibration.csv`; `hits_1` and so on follow, one for each rater
+# a row of `calibration.csv`; `hits_A` and so on follow, one for each rater
 BIN_COLUMNS = (*KEY, "bin_low", "bin_high", "voxels", "confidence")
-HITS = re.compile(r"hits_\d+")
+HITS = re.compile(f"hits_(?P<rater>{RATER_NAME})")
 
 
 def group_columns(scores: pd.DataFrame) -> list[str]:

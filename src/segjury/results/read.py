@@ -104,22 +104,27 @@ def read_details(path: Path) -> pd.DataFrame | None:
 def read_calibration(path: Path) -> pd.DataFrame | None:
     """The `calibration.csv` beside a table of scores, if there is one: counts per confidence bin.
 
-    `confidence` is the sum over a bin's voxels, `hits_k` how many have the label of rater k.
+    `confidence` is the sum over a bin's voxels, `hits_A` how many have the label of rater A; empty
+    where that rater did not mark the case.
     """
     beside = (path if path.is_dir() else path.parent) / "calibration.csv"
     if not beside.is_file():
         return None
     table = with_our_names(read_cells(beside), {}, beside.name)
-    _require(table, [*BIN_COLUMNS, "hits_1"], beside)
     hits = [str(name) for name in table.columns if HITS.fullmatch(str(name))]
+    _require(table, [*BIN_COLUMNS, *(hits[:1] or ["hits_1"])], beside)
     counted = [*BIN_COLUMNS[5:], *hits]
     found = {name: numbers(table[name]) for name in counted}
     for name, cells in found.items():
-        bad = ~np.isfinite(cells)
+        bad = np.isinf(cells) if name in hits else ~np.isfinite(cells)
         if bad.any():
             cell = table[name][bad].iloc[0]
             raise InputError(f"{beside} has the {name} {cell!r}", "Give a number")
         refuse_beyond(cells, table, NEEDED[:3], f"{beside.name}: {name}")
+    nobody = np.flatnonzero(np.isnan([found[name] for name in hits]).all(axis=0))
+    if nobody.size:
+        case = table["case"].iloc[nobody[0]]
+        raise InputError(f"{beside} has no hits of any rater for case {case}", "Give a number")
     return table[[*BIN_COLUMNS, *hits]].assign(**found)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segjury.arrays import Box, bounding_box, flat, joined_spans
+from segjury.arrays import Box, bounding_box, flat, joined_spans, nonzero_spans
 from segjury.benchmark.case import PredictedCase, ReferenceCase, Structure
 from segjury.consensus import Overlaps, PackedMask, RaterPatterns, agreement_region, overlaps
 from segjury.images.labels import Classes
@@ -23,6 +23,13 @@ from segjury.metrics import agreement, calibration, crowded, distances, invasion
 from segjury.metrics.confusion import Confusion
 from segjury.metrics.geometry.dimension import is_volume
 from segjury.metrics.metric import Reading
+from segjury.metrics.rated_map import (
+    RatedMap,
+    RegionOptions,
+    marks_box,
+    rated_box,
+    rated_image,
+)
 from segjury.runtime.memo import Memo, R
 from segjury.scoring.features import LengthUnit, MaskFeatures
 
@@ -196,10 +203,17 @@ class Comparison:
         if not patterns.ignored:
             return None
         counts = np.bincount(flat(patterns.codes[box]), minlength=patterns.n_codes)
-        left = np.zeros(patterns.codes.shape, bool, order="F")
-        flat(left)[self.reference.ignored] = True
-        counts[0] -= np.count_nonzero(left[box])
+        counts[0] -= self._ignored_in(box)
         return counts
+
+    def _ignored_in(self, box: Box) -> int:
+        """How many voxels of a box are not counted; it may be one that only slicing understands."""
+        reference = self.reference
+        if not reference.ignored.size:
+            return 0
+        left = np.zeros(reference.grid.shape, bool, order="F")
+        flat(left)[reference.ignored] = True
+        return int(np.count_nonzero(left[box]))
 
     def calibration(self, bins: int, reading: Reading) -> calibration.CalibrationHistogram:
         """Counts over the whole image and all labels; shared as those of a lesion."""
@@ -229,6 +243,23 @@ class Comparison:
             return overlaps(self.reference.packed_raters(label), samples)
 
         return self._kept.once(("samples", label), count)
+
+    def rated_map(self, label: int, use: RegionOptions) -> RatedMap | None:
+        """The map of a label beside its raters, in a region; None near marks that are not there."""
+        return self._kept.once(("rated", label, rated_key(use)), lambda: self._rated(label, use))
+
+    def _rated(self, label: int, use: RegionOptions) -> RatedMap | None:
+        patterns, volume = self.reference.patterns, self.probability(label)
+        if use.region == "image":
+            marked = self.reference.memo.once(
+                ("spans",), lambda: patterns.known_spans or nonzero_spans(patterns.codes)
+            )
+            return rated_image(patterns, label, volume.array, joined_spans((volume.spans, marked)))
+        box = self.reference.memo.once(("box", label), lambda: marks_box(patterns, label))
+        if box is None:
+            return None
+        around = box.grow(use.padding_voxels, self.reference.grid.shape)
+        return rated_box(patterns, label, volume.array, around, ignored=self._ignored_in(around))
 
     # ---- shapes ----------------------------------------------------------------------------
 
@@ -335,6 +366,11 @@ class Comparison:
             probability = self.probability(1).array[common]
             packed[common.inside(box)] = invasion.pack_levels(probability, thresholds)
         return packed
+
+
+def rated_key(use: RegionOptions) -> tuple[object, ...]:
+    """What tells regions apart."""
+    return (use.region, use.padding_voxels if use.region == "near" else 0)
 
 
 def _largest_not_above(value: float, dtype: np.dtype[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -10,18 +10,35 @@ import numpy as np
 from segjury.arrays import flat
 from segjury.benchmark.case import ReferenceCase
 from segjury.consensus.agreement import fleiss_kappa, krippendorff_alpha
+from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.protocols.reference import CONSENSUS, WHOLE
 from segjury.scoring.records import Fact
+from segjury.wording import listed
 
 
-def case_facts(reference: ReferenceCase) -> tuple[Fact, ...]:
-    """The facts of a case; a label that is the only one is called `all`."""
-    labels, several = reference.labels.items(), reference.patterns.n_raters > 1
-    facts = [Fact(WHOLE, "mean_pairwise_dsc", "", "", _mean_dsc(reference))] if several else []
+def case_facts(reference: ReferenceCase, *, complete: bool = True) -> tuple[Fact, ...]:
+    """The facts of a case; a label that is the only one is called `all`.
+
+    How many raters there are is one where not every rater marked every case: not `complete`.
+    """
+    labels, n_raters = reference.labels.items(), reference.patterns.n_raters
+    facts = [] if complete else [Fact(WHOLE, "n_raters", "", "", n_raters)]
+    if n_raters > 1:
+        facts.append(Fact(WHOLE, "mean_pairwise_dsc", "", "", _mean_dsc(reference)))
     for name, label in labels:
-        facts += _label_facts(reference, name if len(labels) > 1 else WHOLE, label)
+        named = name if len(labels) > 1 else WHOLE
+        facts += _label_facts(reference, named, label)
+        facts += _repeat_facts(reference, named, label)
     return tuple(facts)
+
+
+def _repeat_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fact]:
+    """Dice of a rater's mask and that of a later read."""
+    for read in reference.repeats:
+        first, again = reference.rater_voxels(read.rater, label), reference.read_again(read, label)
+        value = dsc_from_sizes(first.size, again.size, int(contained(first, again).sum()))
+        yield Fact(name, "repeat_dsc", read.rater, read.name, value)
 
 
 def _mean_dsc(reference: ReferenceCase) -> float:
@@ -44,11 +61,35 @@ def _label_facts(reference: ReferenceCase, name: str, label: int) -> Iterator[Fa
     said = marked.astype(np.int64)
     yield Fact(name, "fleiss_kappa", "", "", fleiss_kappa(said, counts))
     yield Fact(name, "krippendorff_alpha", "", "", krippendorff_alpha(said, counts))
-    dsc = pairwise_dsc(counts, marked)
-    for i, j in combinations(range(len(dsc)), 2):
-        yield Fact(name, "dsc", raters[i], raters[j], float(dsc[i, j]))
+    pairs = pairwise_dsc(counts, marked)
+    for i, j in combinations(range(len(pairs)), 2):
+        yield Fact(name, "dsc", raters[i], raters[j], float(pairs[i, j]))
     for rater, value in zip(raters, _consensus_dsc(reference, label), strict=True):
         yield Fact(name, "dsc", rater, CONSENSUS, value)
+
+
+def same_masks(facts: Iterable[Fact]) -> Iterator[tuple[str, ...]]:
+    """Raters of a case whose masks are the same, and not empty: one may have been copied.
+
+    A later read that equals the first is told with its name.
+    """
+    known = list(facts)
+    dice = [f for f in known if f.quantity in ("dsc", "repeat_dsc") and f.second != CONSENSUS]
+    marked = {f.first for f in known if f.quantity == "volume_cm3" and f.value > 0}
+    differ = {(f.first, f.second) for f in dice if f.value != 1}  # on some label
+    pairs = list(dict.fromkeys((f.first, f.second) for f in dice))
+    told = set[str]()
+    for first in dict.fromkeys(first for first, _ in pairs):
+        same = [b for a, b in pairs if a == first and (a, b) not in differ]
+        if same and first in marked and first not in told:
+            told.update(same)
+            yield (first, *same)
+
+
+def on_same_masks(case: str, facts: Iterable[Fact]) -> Iterator[str]:
+    """Warnings of raters whose masks of a case are the same."""
+    for names in same_masks(facts):
+        yield f"case {case}: the masks of raters {listed(names, last=' and ')} are the same"
 
 
 def _consensus_dsc(reference: ReferenceCase, label: int) -> list[float]:

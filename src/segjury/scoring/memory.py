@@ -17,6 +17,13 @@ LISTS = 28  # the elements of a surface with weights and distances, where all vo
 TRANSFORM = 16  # distances by a transform
 THINNING = 28  # voxels, their neighbours, and those that go or stay
 RUNS = 40  # runs of voxels that are their components, of a mask and of a map
+RATED = 20  # the probabilities of all marked voxels in order, or the places of a band
+ORDERED = 16  # how unsure the map is of each voxel that it has wrong
+BY_SURENESS = {"aurc", "e_aurc", "augrc"}
+BESIDE_RATERS = {
+    *("brier", "nll", "pooled_ece", "adaptive_ece", "classwise_ece", "ace", "mce"),
+    *("boundary_ece", "uncertainty_ncc"),
+}
 DISTANCES = {
     "hd",
     "hd95",
@@ -43,10 +50,14 @@ def case_bytes(
     waiting = min((1 + MOST_AHEAD) * prediction, READ_AHEAD_BYTES)
     patterns = voxels * (2 if n_labels > 1 else 1)
     shapes = 0 if n_maps else SHAPES * voxels
+    if (BESIDE_RATERS | BY_SURENESS) & set(metrics):
+        shapes += RATED * voxels
+    if BY_SURENESS & set(metrics):
+        shapes += ORDERED * voxels
     if TOPOLOGY & set(metrics):
-        shapes = THINNING * voxels
+        shapes = max(shapes, THINNING * voxels)
     if LESIONS & set(metrics):
-        shapes = RUNS * voxels
+        shapes = max(shapes, RUNS * voxels)
     if DISTANCES & set(metrics):  # more, and not at the same time
-        shapes = LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS)
+        shapes = max(shapes, LISTS * voxels + TRANSFORM * min(voxels, MOST_BOX_VOXELS))
     return patterns + max(prediction, waiting) + shapes

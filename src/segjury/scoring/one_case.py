@@ -181,7 +181,7 @@ def _evaluate_methods(
     fault: Fault
     try:
         reference = load_reference(task.protocol, task.reference, task.case)
-        facts = case_facts(reference)
+        facts = case_facts(reference, complete=task.protocol.reference.is_complete)
     except Exception as error:  # a fault of ours must not stop the other cases
         fault, problem = internal_problem(error)
         if isinstance(error, InputError) and not isinstance(error, PassingError):

@@ -33,9 +33,11 @@ from segjury.runtime.paths import make_folder, resolved
 from segjury.scoring.cases import Progress, score_cases
 from segjury.scoring.copy_warnings import copy_warnings
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
+from segjury.scoring.facts import on_same_masks
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
 from segjury.scoring.one_case import CaseTask
 from segjury.scoring.policy import cap_missing
+from segjury.scoring.records import Result
 from segjury.scoring.store import write_marker
 from segjury.scoring.tables import tabulate
 from segjury.wording import listed
@@ -130,6 +132,7 @@ def score_benchmark(
     warnings = (
         *(f"case {case} is left out: {why}" for case, why in left_out.items()),
         *_unknown_raters(definition, reference, every_case),
+        *_same_masks(results),
         *copy_warnings(copies, len(cases)),
         *costs.warnings,
     )
@@ -141,6 +144,13 @@ def _unknown_raters(protocol: Protocol, reference: Path, cases: Sequence[str]) -
     for case, names in unknown_raters(protocol, reference, cases).items():
         panel = listed(protocol.reference.all_names, most=MOST_NAMED)
         yield f"case {case}: {listed(names, most=MOST_NAMED)} is of no known rater ({panel})"
+
+
+def _same_masks(results: Sequence[Result]) -> Iterator[str]:
+    """Warnings of raters whose masks of a case are the same."""
+    facts = {result.case: result.facts for result in results if result.facts}
+    for case, known in facts.items():
+        yield from on_same_masks(case, known)
 
 
 def _about(task: CaseTask, text: str) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from segjury.protocols import Protocol
+from segjury.protocols.reference import CONSENSUS, WHOLE
 from segjury.rounding import rounded
 from segjury.scoring.records import Fact, Result
 from segjury.wording import listed
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 ENOUGH_CASES = 3  # of a method with one kind of problem, to tell of them once
 MOST_NAMED = 3
+OF_THE_CASE = ("n_raters", "mean_pairwise_dsc")
+FACTS = (
+    *OF_THE_CASE,
+    *("volume_cm3", "fleiss_kappa", "krippendorff_alpha", "dsc", "repeat_dsc"),
+)
 
 
 def tabulate(
@@ -51,6 +57,8 @@ def tabulate(
             for case, measured in facts.items()
         ]
     )
+    if not protocol.reference.is_complete:
+        cases = _in_usual_order(cases, protocol, facts.values())
     calibration = _calibration(results, protocol.reference.panel)
     return Results(
         scores,
@@ -165,6 +173,32 @@ def _by_column(facts: Sequence[Fact]) -> dict[str, float]:
     from segjury.results.facts import fact_column
 
     return {fact_column(f.label, f.quantity, f.first, f.second): f.value for f in facts}
+
+
+def _in_usual_order(
+    cases: pd.DataFrame, protocol: Protocol, facts: Iterable[Sequence[Fact]]
+) -> pd.DataFrame:
+    """The table with its facts as they stand where every rater marked every case."""
+    from segjury.results.facts import fact_column
+
+    names = list(protocol.reference.all_names)
+    labels = [WHOLE, *protocol.reference.labels]
+    order = {name: place for place, name in enumerate(("", CONSENSUS, *names))}
+
+    def place(fact: Fact) -> tuple[object, ...]:
+        return (
+            fact.quantity not in OF_THE_CASE,
+            labels.index(fact.label),
+            FACTS.index(fact.quantity),
+            fact.second == CONSENSUS,  # after the pairs of raters
+            order[fact.first],
+            order[fact.second],
+        )
+
+    every = sorted({replace(f, value=0.0) for own in facts for f in own}, key=place)
+    columns = [fact_column(f.label, f.quantity, f.first, f.second) for f in every]
+    others = [name for name in cases.columns if name not in columns]
+    return cases[[*others, *columns]]
 
 
 def _cohorts(protocol: Protocol, facts: Sequence[Fact]) -> list[str]:

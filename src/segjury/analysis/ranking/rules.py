@@ -27,7 +27,9 @@ class Rules:
     `metrics` are those that count, whatever the reading; where they are not given, the protocol's
     `by_reading` decide; else all count that declare themselves ranked. `directions` add to what
     metrics declare. `remarks` say, per reading, how metrics were measured. `cohorts` are what the
-    protocol calls subsets of the cases, `declared` all its metrics, ranked or not.
+    protocol calls subsets of the cases, `declared` all its metrics, ranked or not. `rater_weights`
+    are those of raters by name, 1 for the others; the raters of an `anonymous` panel may be other
+    people on each case.
     """
 
     metrics: tuple[str, ...] | None = None
@@ -37,6 +39,8 @@ class Rules:
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cohorts: tuple[Cohort, ...] = ()
     declared: tuple[str, ...] = ()
+    rater_weights: Mapping[str, float] = field(default_factory=dict)
+    anonymous: bool = False
 
     def leaderboard(
         self, scores: pd.DataFrame, *, reading: str | None = None, cohort: str | None = None
@@ -109,6 +113,8 @@ class Rules:
             },
             cohorts=protocol.cohorts,
             declared=tuple(use.name for use in protocol.metrics),
+            rater_weights=protocol.reference.rater_weights,
+            anonymous=protocol.reference.anonymous,
         )
 
 

@@ -17,6 +17,8 @@ from segjury.arrays import Floats
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # together ln 2
 COEFFICIENTS = [1 / math.factorial(n) for n in range(13, -1, -1)]
 SMALLEST_EXPONENT = -760.0  # its power is 0
+ODD_RECIPROCALS = [1 / n for n in range(23, 0, -2)]  # of the series of a logarithm, highest first
+SQRT_HALF = 0.7071067811865476
 DIGITS = 12
 SWEEPS = 30  # of a 3x3 matrix: it needs about five
 Matrix = list[list[float]]
@@ -31,6 +33,34 @@ def exp(exponents: Floats) -> Floats:
     for coefficient in COEFFICIENTS:
         total = total * r + coefficient
     return np.ldexp(total, k.astype(np.int64))
+
+
+def log(values: Floats) -> Floats:
+    """Natural logarithm of positive numbers."""
+    mantissa, exponent = _split(values)
+    return _log(mantissa - 1, exponent)
+
+
+def log1p(values: Floats) -> Floats:
+    """`ln(1 + x)` for x above -1, to all digits for small x too."""
+    mantissa, exponent = _split(1 + values)
+    return _log(np.where(exponent == 0, values, mantissa - 1), exponent)
+
+
+def _split(values: Floats) -> tuple[Floats, NDArray[np.int32]]:
+    """Mantissas from `sqrt(1/2)` to `sqrt(2)`, and exponents of two."""
+    mantissa, exponent = np.frexp(values)
+    low = mantissa < SQRT_HALF
+    return np.where(low, 2 * mantissa, mantissa), exponent - low
+
+
+def _log(above_one: Floats, exponent: NDArray[np.int32]) -> Floats:
+    """`ln((1 + t) 2^k)`, by the series of `2 artanh(t / (2 + t))`."""
+    s = above_one / (2 + above_one)
+    square, total = s * s, np.zeros_like(s)
+    for coefficient in ODD_RECIPROCALS:
+        total = total * square + coefficient
+    return np.asarray(exponent * LN2_HIGH + (exponent * LN2_LOW + 2 * s * total))
 
 
 def cube_root(value: float) -> float:

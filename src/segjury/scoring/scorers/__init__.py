@@ -11,6 +11,7 @@ from segjury.scoring.scorers import (  # noqa: F401  (they register their scorer
     distances,
     invasion,
     lesions,
+    maps,
     moments,
     overlap,
     partitions,

@@ -43,6 +43,7 @@ class Measured:
 
 
 RATER = "rater "  # begins the items that are a rater's
+NO_MARK = Measured(math.nan, "no rater marked anything")
 
 Function = TypeVar("Function", bound=Callable[..., "Measured"])
 

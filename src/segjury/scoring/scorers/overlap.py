@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +38,9 @@ def score_thr_dsc(
     joint = comparison.probability_levels(label, use.thresholds)
     n_levels = joint.shape[1]
     by_level = np.zeros((n_levels, n_levels), np.int64)
-    share = soft_mean(comparison.reference.patterns, label=label)
+    patterns = comparison.reference.patterns
+    if reading != "corrected" and patterns.weights:
+        patterns = replace(patterns, weights=())  # the other readings know of none
+    share = soft_mean(patterns, label=label)
     np.add.at(by_level, overlap.threshold_levels(share, use.thresholds), joint)
     return Measured(overlap.thr_dsc_from_levels(by_level, reading=reading))

@@ -47,7 +47,11 @@ class Reach:
     @property
     def widths(self) -> NDArray[np.int64]:
         """How far along x, in voxels, by planes and rows away; -1 where nothing there is."""
-        sides = zip(self.margins, self.spacing, strict=True)
+        return self.widths_up_to(self.margins)
+
+    def widths_up_to(self, margins: tuple[int, int, int]) -> NDArray[np.int64]:
+        """The widths, no farther along each axis than so many voxels."""
+        sides = zip(margins, self.spacing, strict=True)
         x, y, z = (np.arange(margin + 1) * size for margin, size in sides)
         square = (x**2 + y[:, None] ** 2) + z[:, None, None] ** 2
         return np.asarray(self.is_within(np.sqrt(square)).sum(axis=2) - 1)
@@ -79,7 +83,7 @@ def _by_widening(points: Points, others: Points, reach: Reach, box: Box) -> Bool
         if ends[0] == ends[1]:
             continue
         outer = inner.grow(reach.margins, others.shape)
-        near = _widened(others.laid_out(outer), widths)
+        near = widened(others.laid_out(outer), widths)
         for z in range(inner.z.start, inner.z.stop):
             a, b = np.searchsorted(points.flat, [z * plane, (z + 1) * plane])
             if a == b:
@@ -92,7 +96,7 @@ def _by_widening(points: Points, others: Points, reach: Reach, box: Box) -> Bool
     return found
 
 
-def _widened(mask: Bools, widths: NDArray[np.int64]) -> NDArray[np.uint8]:
+def widened(mask: Bools, widths: NDArray[np.int64]) -> NDArray[np.uint8]:
     """All places within reach of a mask with axes z, y, x; as bits along x."""
     along_x = mask.copy()
     near = np.packbits(np.zeros_like(mask), axis=-1)

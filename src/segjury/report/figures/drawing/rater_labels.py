@@ -29,4 +29,5 @@ def label_dice(study: Study, structure: str) -> pd.DataFrame:
 
 def rater_name(name: str) -> str:
     """A rater or consensus as figures write it."""
-    return {"staple": "STAPLE"}.get(name, wrapped(name, width=14).capitalize())
+    shown = wrapped(name, width=14)
+    return {"staple": "STAPLE"}.get(name, f"{shown[:1].upper()}{shown[1:]}")

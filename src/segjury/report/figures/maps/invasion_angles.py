@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from segjury.analysis.rater_volumes import middle
+from segjury.analysis.rater_volumes import middle, weights_of
 from segjury.analysis.study import Study
+from segjury.arrays import Floats
 from segjury.errors import InputError
 from segjury.metrics.invasion import VI, vi_score
 from segjury.metrics.metric import READINGS, Reading
+from segjury.metrics.redrawn import angle_distance
 
 RATER = "rater "
 _PLANE = "angle axis "
@@ -63,7 +65,7 @@ def deciding_angles(
     """
     own = parts[parts["case"] == case]
     key = ["method", "structure"]
-    angles = own.merge(_deciding_planes(own, study.reading), on=[*key, "plane"])
+    angles = own.merge(_deciding_planes(study, own), on=[*key, "plane"])
     pairs = pd.MultiIndex.from_product([methods, own["structure"].unique()], names=key)
     columns = [*key, "plane", "item", "value", "distance"]
     rows = pairs.to_frame(index=False).merge(angles[columns], how="left", on=key)
@@ -74,19 +76,28 @@ def deciding_angles(
     return table[list(COLUMNS)]
 
 
-def _deciding_planes(angles: pd.DataFrame, reading: str) -> pd.DataFrame:
+def _deciding_planes(study: Study, angles: pd.DataFrame) -> pd.DataFrame:
     """Of each method and vessel the plane of largest distance, then of largest angles."""
-    asked: Reading = next(each for each in READINGS if each == reading)
+    asked: Reading = next(each for each in READINGS if each == study.reading)
     key = ["method", "structure", "plane"]
     table = angles.pivot(index=key, columns="item", values="value")
     is_rater = table.columns.str.startswith(RATER)
     raters, predicted = (table.loc[:, which].to_numpy() for which in (is_rater, ~is_rater))
     pairs = zip(raters[:, None], predicted[:, None], strict=True)
-    planes = table.index.to_frame(index=False).assign(
-        distance=[vi_score(*pair, reading=asked) for pair in pairs], size=raters.mean(axis=1)
-    )
+    weights = weights_of(study, list(table.columns[is_rater]))
+    distances = [
+        vi_score(*pair, reading=asked) if np.ptp(weights) == 0 else _weighted(*pair, weights)
+        for pair in pairs
+    ]
+    planes = table.index.to_frame(index=False).assign(distance=distances, size=raters.mean(axis=1))
     ordered = planes.sort_values(["distance", "size"], kind="stable")
     return ordered.drop_duplicates(key[:2], keep="last")[[*key, "distance"]]
+
+
+def _weighted(raters: Floats, predicted: Floats, weights: Floats) -> float:
+    """The distance in a plane where raters do not all count alike."""
+    parts = (angles.reshape(1, -1, 1, 1, 1) for angles in (raters, predicted))
+    return float(angle_distance(*parts)(weights).item())
 
 
 def chosen_case(study: Study, parts: pd.DataFrame, case: str | None) -> str:

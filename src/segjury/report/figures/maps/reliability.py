@@ -26,6 +26,8 @@ _DIGITS = 4
 _STRIP_IN, _LARGE_STRIP_IN = 0.28, 0.5
 _LEAST_SHARE = 1e-6
 _TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_SHADES = (INK, MUTED, "#8b95a1", "#b4bcc5")  # whose dashes come again is paler
+_MANY = 8  # raters, for which the legend has two columns
 _DASHES = ((), (4, 1.5), (1, 1), (6, 1.5, 1, 1.5), (2, 1.5), (5, 1, 1, 1, 1, 1))
 
 
@@ -72,7 +74,8 @@ def _draw_curves(axes: Axes, data: pd.DataFrame, colour: str) -> dict[str, Line2
     axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.7, dashes=(3, 2), zorder=1)
     thin: dict[str, Any] = {"color": INK, "linewidth": 0.5, "alpha": 0.75, "zorder": 3}
     for place, (rater, own) in enumerate(data.groupby("rater", sort=False)):
-        look = thin | {"dashes": _DASHES[place % len(_DASHES)]}
+        shade = _SHADES[place // len(_DASHES) % len(_SHADES)]
+        look = thin | {"dashes": _DASHES[place % len(_DASHES)], "color": shade}
         if rater == MEAN:
             look = {"color": colour, "linewidth": 1.6, "zorder": 4}
         label = f"{MEAN} {name}" if rater == MEAN else f"rater {rater} {name}"
@@ -126,6 +129,7 @@ def _list_raters(axes: Axes, data: pd.DataFrame, lines: dict[str, Line2D]) -> No
         edgecolor="none",
         framealpha=0.85,
         handlelength=2.6,
+        ncols=1 if len(errors) <= _MANY else 2,
         borderpad=0.2,
         labelspacing=0.25,
     )
@@ -144,14 +148,16 @@ def _too_sure(data: pd.DataFrame) -> float:
 def reliability_data(study: Study, method: str | None = None) -> pd.DataFrame:
     """Confidence and accuracy of each bin, per rater and their mean, with the pooled error.
 
-    `ECE_k = sum_b |hits_kb - confidence_b| / sum_b voxels_b`, over the bins of all cases together.
+    `ECE_k = sum_b |hits_kb - confidence_b| / sum_b voxels_b`, over the bins of all cases together
+    that rater k marked. Their mean has the mean hits of the raters of each case, and the mean of
+    the errors; in an anonymous panel, which has no rater over several cases, its own error.
     """
     counts = _counts(study)
     known = [name for name in study.methods if name in set(counts["method"])]
     if method is not None and method not in known:
         raise InputError(f"there are no maps of the method '{method}'", f"Try {', '.join(known)}")
     chosen = [method] if method else known
-    table = _pooled(counts[counts["method"].isin(chosen)])
+    table = _pooled(counts[counts["method"].isin(chosen)], named=not study.rules.anonymous)
     return pd.concat([table[table["method"] == name] for name in chosen], ignore_index=True)
 
 
@@ -165,27 +171,35 @@ def _counts(study: Study) -> pd.DataFrame:
     return counts
 
 
-def _pooled(counts: pd.DataFrame) -> pd.DataFrame:
-    """Sums over the cases, and the shares, means and errors that follow from them."""
-    names = [str(name) for name in counts.columns if HITS.fullmatch(str(name))]
-    bins = counts.groupby(["method", "bin_low", "bin_high"], as_index=False)
-    table = bins[["voxels", "confidence", *names]].sum()
+def _pooled(counts: pd.DataFrame, *, named: bool) -> pd.DataFrame:
+    """The bins against each rater, unless these have no names, and against their mean."""
+    found = {m[1]: name for name in map(str, counts.columns) if (m := HITS.fullmatch(name))}
+    hits = counts[list(found.values())].astype(float)
+    of_raters = []
+    for rater, name in found.items() if named else ():
+        own = hits[name].notna()
+        if own.any():
+            shown = f"rater {rater}" if rater == MEAN else rater
+            of_raters.append(_of_one(counts[own], hits[name][own]).assign(rater=shown))
+    mean = _of_one(counts, hits.mean(axis=1)).assign(rater=MEAN)
+    if of_raters:
+        errors = pd.concat([each.drop_duplicates("method") for each in of_raters])
+        mean["ece"] = mean["method"].map(errors.groupby("method")["ece"].mean())
+    return pd.concat([*of_raters, mean])
+
+
+def _of_one(counts: pd.DataFrame, hits: pd.Series[float]) -> pd.DataFrame:
+    """Sums over the cases against one rater, and the shares, means and errors that follow."""
+    bins = counts.assign(hits=hits).groupby(["method", "bin_low", "bin_high"], as_index=False)
+    table = bins[["voxels", "confidence", "hits"]].sum()
     methods, voxels = table["method"], table["voxels"]
     total = voxels.groupby(methods).transform("sum")
-    hits = {name.removeprefix("hits_"): table[name] for name in names}
-    errors = {
-        rater: ((right - table["confidence"]).abs() / total).groupby(methods).transform("sum")
-        for rater, right in hits.items()
-    }
-    hits[MEAN], errors[MEAN] = (pd.DataFrame(of).mean(axis=1) for of in (hits, errors))
-    known = table[["method", "bin_low", "bin_high", "voxels"]].assign(
-        share=voxels / total, confidence=table["confidence"] / voxels
-    )
-    return pd.concat(
-        [
-            known.assign(rater=rater, accuracy=right / voxels, ece=errors[rater])
-            for rater, right in hits.items()
-        ]
+    missed = (table["hits"] - table["confidence"]).abs() / total
+    return table[["method", "bin_low", "bin_high", "voxels"]].assign(
+        share=voxels / total,
+        confidence=table["confidence"] / voxels,
+        accuracy=table["hits"] / voxels,
+        ece=missed.groupby(methods).transform("sum"),
     )
 
 

@@ -32,6 +32,10 @@ _NOTE = (
     "Band: from the lowest to the highest rater, each judged against the others; line: their "
     "mean; ticks: raters. Right is better in every row."
 )
+_NOTE_BY_CASE = (
+    "Band: from the lowest to the highest rater of each case, each judged against the others; "
+    "line: their mean. Right is better in every row."
+)
 
 
 def ceiling(scores: Scores) -> Figure:
@@ -47,7 +51,8 @@ def ceiling(scores: Scores) -> Figure:
             _draw(figure.add_subplot(grid[row, 0]), study, study.column(score), each)
         key = figure.add_subplot(grid[:, 1])
         draw_key(key, study, height_in)
-        note(figure, f"{_NOTE} {_cases(study)}")
+        by_case = any(each.of_cases for each in ceilings.values())
+        note(figure, f"{_NOTE_BY_CASE if by_case else _NOTE} {_cases(study)}")
         return finished(figure, "Methods and raters")
 
 
@@ -94,7 +99,7 @@ def _offset(place: int, count: int) -> float:
 
 
 def _frame(axes: Axes, about: Column, each: ScoreCeiling) -> None:
-    values = [*each.raters.values(), *(method.value for method in each.methods)]
+    values = [each.lowest, each.highest, *(method.value for method in each.methods)]
     low, high = min(values), max(values)
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
     limits = (low - margin, high + margin)

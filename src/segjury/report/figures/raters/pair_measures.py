@@ -90,7 +90,7 @@ def _illustration(own: pd.DataFrame, measure: str, of: list[str]) -> Illustratio
 def agreement_matrix(own: pd.DataFrame, look: Look, title: str, how: str) -> Figure:
     """Means of a measure over the cases, raters first, then every consensus."""
     names = list(dict.fromkeys([*own["first"], *own["second"]]))
-    names.sort(key=lambda name: not str(name).startswith("rater "))
+    names.sort(key=lambda name: not f"{name} ".startswith("rater "))
     mean, sd = _matrix(own, names, "mean", look), _matrix(own, names, "sd", None)
     cell_in = min(_CELL_IN, (PAGE_WIDTH_IN - _NAMES_IN) / len(names))
     colours, limits = _scale(mean, look)
@@ -134,5 +134,8 @@ def _scale(mean: Floats, look: Look) -> tuple[Colormap, tuple[float, float]]:
 def _short(shown: list[str]) -> list[str]:
     """Names for the columns: raters by their number."""
     return [
-        name.removeprefix("Rater ").replace("Intersection", "Inter-\nsection") for name in shown
+        name.removeprefix("Rater ")
+        .removeprefix("Rater\n")
+        .replace("Intersection", "Inter-\nsection")
+        for name in shown
     ]

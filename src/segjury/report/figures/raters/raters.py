@@ -30,6 +30,8 @@ from segjury.wording import number, plural
 
 RATERS = "other raters"  # in place of a partner: all of them
 PAIRS = "all pairs"
+SOMEBODY = "rater"  # of a panel in which nobody knows who that is
+MEAN_WITH_RATERS = "mean with\nraters"
 _CELL_IN = 0.43
 _NAMES_IN = 0.7
 _MARGIN = 1.3  # cells
@@ -54,7 +56,7 @@ def raters(scores: Scores, structure: str = WHOLE) -> Figure:
         for axes, columns, label in ((matrix, names, "dice"), (margin, [RATERS], "margin")):
             _draw(axes, data, names, columns, cell_in, label=label)
         _name(matrix, names, names)
-        _name(margin, [], ["mean with\nraters"])
+        _name(margin, [], [MEAN_WITH_RATERS])
         matrix.set_xlabel(_whole(data), loc="left", fontsize=6.5, labelpad=5)
         return finished(figure, f"Dice between raters{of_label(structure)}")
 
@@ -104,9 +106,9 @@ def _name(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _title(name: str, *, short: bool = False) -> str:
-    if name.isdigit():
-        return name if short else f"Rater {name}"
-    return name.capitalize()
+    if name in (CONSENSUS, RATERS, PAIRS, SOMEBODY, MEAN_WITH_RATERS):
+        return name.capitalize()
+    return name if short else f"Rater {name}"
 
 
 def _whole(data: pd.DataFrame) -> str:
@@ -123,9 +125,12 @@ def _mean_and_sd(mean: float, sd: float, digits: int) -> str:
 def raters_data(study: Study, structure: str = WHOLE) -> pd.DataFrame:
     """Mean, sample SD and number of cases of each pair, of each rater with the others, of all.
 
-    The last two are over cases and pairs together.
+    The last two are over cases and pairs together. The raters of an anonymous panel are one, the
+    mean of those of each case.
     """
     dice = label_dice(study, structure)
+    if study.rules.anonymous:
+        dice = _without_names(dice)
     among = dice["second"] != CONSENSUS
     rows = [
         _row(str(first), str(second), own)
@@ -139,6 +144,13 @@ def raters_data(study: Study, structure: str = WHOLE) -> pd.DataFrame:
         )
     rows.append(_row(PAIRS, RATERS, dice[among]))
     return pd.DataFrame(rows)
+
+
+def _without_names(dice: pd.DataFrame) -> pd.DataFrame:
+    """A row per case for all pairs of raters, and for the consensus and all raters."""
+    second = dice["second"].where(dice["second"] == CONSENSUS, SOMEBODY)
+    pooled = dice.assign(first=SOMEBODY, second=second)
+    return pooled.groupby(["case", "first", "second"], sort=False)["dsc"].mean().reset_index()
 
 
 def _row(first: str, second: str, dice: pd.DataFrame) -> dict[str, Any]:
@@ -161,6 +173,8 @@ def _sentences(data: pd.DataFrame) -> Iterator[str]:
     )
     yield f"{_whole(data)}. Mean with the raters: {', '.join(each)}."
     pairs = data[~data["second"].isin([RATERS, CONSENSUS])].sort_values("mean", kind="stable")
+    if SOMEBODY in set(pairs["first"]):
+        return
     for word, at in (("most", -1), ("least", 0)):
         row = pairs.iloc[at]
         mean = number(row["mean"], digits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,9 +21,10 @@ from segjury.protocols import Protocol
 from segjury.protocols.options import ImageUse
 from segjury.protocols.reference import WHOLE
 from segjury.scoring.comparison import Comparison
-from segjury.scoring.scorers.measured import RATER, SCORERS, Component, Measured, Scorer
+from segjury.scoring.scorers.measured import RATER, SCORERS, Measured, Scorer
 
 EMPTY_REFERENCE = "the reference is empty"
+SAME = 1e-9  # relative or absolute
 NO_STRUCTURE = "the reference has no such vessel"
 
 
@@ -82,14 +83,16 @@ def _measured_by(comparison: Comparison, *what: Any, use: ImageUse, reading: Rea
     weights = comparison.reference.patterns.weights
     if not weights or reading != "corrected" or math.isnan(measured.value):
         return measured
-    value = _weighted(use, measured.parts, np.array(weights))
+    value = _weighted(use, measured, np.array(weights))
     return measured if value is None else replace(measured, value=value)
 
 
-def _weighted(
-    use: ImageUse, parts: Sequence[Component], weights: NDArray[np.float64]
-) -> float | None:
-    """The score when each rater has a weight; None if it does not follow from numbers per rater."""
+def _weighted(use: ImageUse, measured: Measured, weights: NDArray[np.float64]) -> float | None:
+    """The score when each rater has a weight; None if it does not follow from numbers per rater.
+
+    It does if these give the score that was measured when all raters count alike.
+    """
+    parts = measured.parts
     quantities = list(dict.fromkeys(part.quantity for part in parts))
     items = list(dict.fromkeys(part.item for part in parts))
     raters = [item for item in items if item.startswith(RATER)]
@@ -101,7 +104,10 @@ def _weighted(
         table[quantities.index(part.quantity), items.index(part.item)] = part.value
     others = [item for item in items if item not in raters]
     rows = [table[:, [items.index(item) for item in group]] for group in (raters, others)]
-    return follows(*rows)(weights).item()
+    taken = follows(*rows)
+    alike = taken(np.ones(weights.size)).item()
+    same = math.isclose(alike, measured.value, rel_tol=SAME, abs_tol=SAME)
+    return float(taken(weights).item()) if same else None
 
 
 def structures_of(protocol: Protocol, use: ImageUse) -> list[str]:

@@ -48,7 +48,8 @@ def rater_colour(index: int) -> str:
 
 def rater_dash(index: int) -> tuple[float, ...]:
     """The dashes of the rater at this place, none for the first."""
-    return RATER_DASHES[index % len(RATER_DASHES)]
+    rounds = index // len(RATER_COLOURS)  # whose colour comes again has other dashes
+    return RATER_DASHES[(index + rounds) % len(RATER_DASHES)]
 
 
 def vessel_colour(name: str, index: int) -> str:
