@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from segjury.benchmark.folders import numbered_sample
+from segjury.benchmark.layout import Place
 from segjury.images import find, read_volume, write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
@@ -35,26 +37,36 @@ def boxes(labels: list[int], case: int, rater: int) -> np.ndarray:
 def write_benchmark(protocol: str, folder: Path) -> None:
     """Three cases and two methods, without any problem."""
     form = load_protocol(protocol)
-    labels = list(form.reference.labels.values())
+    spec, labels = form.reference, form.reference.scored_numbers
     lines = ["case," + ",".join(form.cases.columns)]
+
+    def lay(root: Path, pattern: str, case: str, array: Any, **values: str) -> None:
+        place = Place.of(pattern, root, case, **values)
+        put(place.folder / place.usual_name, array)
+
     for c, case in enumerate(CASES):
         lines.append(case + ",open" * len(form.cases.columns))
-        place = folder / "reference" / case
-        for r, stem in enumerate(rater_stems(form)):
-            put(place / f"{stem}.nii.gz", boxes(labels, c, r))
-        put(place / "image.nii.gz", np.arange(np.prod(GRID.shape)).reshape(GRID.shape) % 97)
-        if form.reference.structures:
+        root = folder / "reference"
+        for r, name in enumerate(spec.panel):
+            lay(root, spec.raters, case, boxes(labels, c, r), rater=name)
+        if spec.image:
+            voxels = np.arange(np.prod(GRID.shape)).reshape(GRID.shape)
+            lay(root, spec.image, case, voxels % 97)
+        if spec.structures:
             vessels = np.zeros(GRID.shape, np.uint8)
-            for label in form.reference.structures.labels.values():
+            for label in spec.structures.labels.values():
                 vessels[10:13, 3 * label - 1 : 3 * label + 1, 2:12] = label
-            put(place / f"{form.reference.structures.file}.nii.gz", vessels)
+            lay(root, spec.structures.file, case, vessels)
         for m, method in enumerate(METHODS):
-            place = folder / "predictions" / method / case
+            root = folder / "predictions" / method
             mask = boxes(labels, c, m)
             mask[2, 2, 2 + c] = 0  # so that it is no rater's
-            put(place / "segmentation.nii.gz", mask)
+            lay(root, form.prediction.mask, case, mask)
             for name, stem in form.probability_stems.items():
-                put(place / f"{stem}.nii.gz", soft(mask == form.reference.labels[name], m))
+                lay(root, stem, case, soft(np.isin(mask, spec.numbers[name]), m))
+            for k in range(3) if form.needs_samples else ():
+                pattern = numbered_sample(form.prediction.sample)
+                lay(root, pattern, case, boxes(labels, c, m + k), sample=f"{k + 1:02d}")
     (folder / "reference" / form.cases.file).write_text("\n".join(lines) + "\n")
 
 

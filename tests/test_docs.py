@@ -19,6 +19,7 @@ from segjury import metrics
 from segjury.metrics import METRICS, READINGS
 from segjury.protocols import METRIC_USES, Protocol, builtin_names, load_protocol
 from segjury.report.publish import known_kinds
+from segjury.wording import listed
 from tests.places import ROOT
 from tests.small_benchmarks import rater_stems
 
@@ -244,7 +245,8 @@ def test_every_built_in_protocol_has_a_page_that_names_its_metrics_and_labels(pr
     for use in form.metrics:
         assert any(cell.startswith(f"[`{use.name}`](") for cell in table), use.name
     prose = " ".join(page.split())
-    for name, label in form.reference.labels.items():
+    for name, numbers in form.reference.numbers.items():
+        label = listed(numbers, last=" and ")
         assert re.search(rf"\b({name}( is)? {label}|{label} {name})\b", prose), name
     for source in form.sources:
         assert source.url in page

@@ -230,3 +230,35 @@ def test_missing_raters_of_a_case_change_nothing_elsewhere(tmp_path):
         kept = [table[table["case"] != "P2"].to_csv(index=False) for table in (old, new)]
         assert kept[0] == kept[1]
     assert not before.scores.equals(after.scores)
+
+
+def test_a_tolerance_for_each_label_scores_it_as_that_tolerance_for_all(tmp_path):
+    tolerances = {WHOLE: 1.0, CORE: 2.0}
+    labels = {WHOLE: 1, CORE: 2}
+    raters, drawn = {"1": nested_masks(4, 1)[0]}, (nested_masks(21, 1)[0], {})
+
+    def scores(tolerance):
+        spec = protocol([{"name": "nsd", "tolerance_mm": tolerance}], n_raters=1, labels=labels)
+        write_case(tmp_path, spec, "P1", raters, {"A": drawn})
+        return run(spec, tmp_path)["A", "nsd"].xs("corrected", level="reading")
+
+    each = scores(tolerances)
+    for label, tolerance in tolerances.items():
+        assert each[label] == scores(tolerance)[label]
+    assert scores(1.0)[CORE] < each[CORE] < 1  # so that they differ
+
+
+def test_a_tolerance_for_each_label_names_every_label_and_no_other():
+    with pytest.raises(ValueError, match="nsd: tolerance_mm has none for mass"):
+        protocol([{"name": "nsd", "tolerance_mm": {WHOLE: 1.0}}], n_raters=1, labels=REGIONS)
+    with pytest.raises(ValueError, match="nsd: tolerance_mm names cyst, which is no label here"):
+        protocol([{"name": "nsd", "tolerance_mm": {"cyst": 1.0}}], n_raters=1, labels=REGIONS)
+
+
+def test_tables_say_the_tolerance_of_each_label():
+    tolerances = {WHOLE: 1.5, CORE: 1.0}
+    (use,) = protocol(
+        [{"name": "nsd", "tolerance_mm": tolerances}], n_raters=1, labels=REGIONS
+    ).metrics
+    said = "surfel, tolerance of kidney and mass 1.5 mm, mass 1 mm"
+    assert use.remark("corrected") == said

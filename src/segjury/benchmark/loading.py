@@ -72,7 +72,7 @@ def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
 
     patterns = pack_marks(marks(), grid.shape, n_raters=len(raters), n_labels=n_labels)
     ignored = left.voxels
-    patterns = _with_weights(spec, raters, _without_ignored(patterns, ignored))
+    patterns = with_weights(spec, raters, without_ignored(patterns, ignored))
     overlapping = None if classes.is_plain else classes
     return ReferenceCase(
         grid,
@@ -106,12 +106,13 @@ class _Ignored:
         return np.unique(np.concatenate(self._parts)) if self._parts else np.zeros(0, np.int64)
 
 
-def _without_ignored(patterns: RaterPatterns, ignored: Ints) -> RaterPatterns:
+def without_ignored(patterns: RaterPatterns, ignored: Ints) -> RaterPatterns:
+    """The patterns with some voxels marked by nobody and not counted."""
     flat(patterns.codes)[ignored] = 0
     return replace(patterns, ignored=ignored.size)
 
 
-def _with_weights(spec: Reference, raters: Iterable[str], patterns: RaterPatterns) -> RaterPatterns:
+def with_weights(spec: Reference, raters: Iterable[str], patterns: RaterPatterns) -> RaterPatterns:
     """The patterns of raters who do not all count alike."""
     weights = tuple(spec.rater_weights.get(name, 1.0) for name in raters)
     return replace(patterns, weights=weights if len(set(weights)) > 1 else ())
@@ -163,7 +164,7 @@ def _given_consensus(
         [numbered(mask, spec)], grid.shape, n_raters=1, n_labels=len(classes.sets) + 1
     )
     overlapping = None if classes.is_plain else classes
-    return replace(_without_ignored(packed, ignored), classes=overlapping)
+    return replace(without_ignored(packed, ignored), classes=overlapping)
 
 
 def _second_reads(

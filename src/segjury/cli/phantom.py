@@ -25,8 +25,12 @@ def phantom(
     seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same files.")] = 0,
     shape: Annotated[str, typer.Option(help="Voxels, as X,Y,Z.", show_default="small")] = "",
     force: Annotated[bool, typer.Option("--force", help="Write into an existing one.")] = False,
+    allow_code: options.AllowCodeOption = False,
 ) -> None:
-    """Write a synthetic benchmark with simulated raters and methods (needs no name)."""
+    """Write a synthetic benchmark with simulated raters and methods (needs no name).
+
+    PROTOCOL is a built-in one or a file of your own, whose labels, raters and file names are used.
+    """
     from segjury.benchmark.phantoms import write_phantom
     from segjury.cli.output.terminal import answer, progress_bar
 
@@ -40,6 +44,7 @@ def phantom(
             seed=seed,
             shape=options.shape(shape) if shape else None,
             force=force,
+            allow_code=allow_code,
             progress=lambda _case: progress.advance(bar),
         )
     answer(out)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
@@ -43,6 +43,8 @@ class Options(BaseModel):
     """The options of a metric in a protocol file; unknown keys and endless numbers are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    for_labels: ClassVar[tuple[str, ...]] = ()  # options that may have a value for each label
 
     def remark(self, _reading: Reading) -> str:
         """How a reading measures it, where that is a choice that every table should show."""

@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from segjury.arrays import Bools, Floats, Ints, Shape, Spacing, Triple
 from segjury.metrics.geometry.dimension import is_volume, stood_up, three_spacings
@@ -42,6 +42,11 @@ __all__ = ["assd", "hd", "hd95", "masd", "nsd"]
 
 Definition = Literal["surfel", "edge-voxels"]
 Convention = Literal["surfel", "edge-voxels", "edge-voxels-pooled"]
+Tolerance = Annotated[float, Field(ge=0)]
+Tolerances = Annotated[  # told apart, so that what is wrong with one is not said of both
+    Annotated[Tolerance, Tag("number")] | Annotated[dict[str, Tolerance], Tag("table")],
+    Discriminator(lambda given: "table" if isinstance(given, dict) else "number"),
+]
 
 ROUNDING = 1e-9  # what equals a limit up to rounding has reached it
 LARGEST = float(np.finfo(np.float32).max)
@@ -51,7 +56,11 @@ MANY_VALUES, BINS = 1 << 22, 1 << 14  # so many are not sorted; they are counted
 class NsdOptions(Options):
     """How surfaces are defined, and the distance that counts as none."""
 
-    tolerance_mm: float = Field(default=2.0, ge=0, description="distance that is no error")
+    for_labels = ("tolerance_mm",)
+
+    tolerance_mm: Tolerances = Field(
+        default=2.0, description="distance that is no error, or one for each label by its name"
+    )
     definition: Definition = Field(
         default="surfel", description="surface as area elements, or as edge voxels counted"
     )
@@ -63,7 +72,15 @@ class NsdOptions(Options):
         """Definition and tolerance."""
         if reading == "released":
             return f"edge-voxels, tolerance {self.released_tolerance_voxels:g} voxels"
+        if isinstance(self.tolerance_mm, dict):
+            each = ", ".join(f"{name} {value:g} mm" for name, value in self.tolerance_mm.items())
+            return f"{self.definition}, tolerance of {each}"
         return f"{self.definition}, tolerance {self.tolerance_mm:g} mm"
+
+    def tolerance_of(self, label: str) -> float:
+        """The tolerance of a label."""
+        given = self.tolerance_mm
+        return given[label] if isinstance(given, dict) else given
 
 
 class Hd95Options(Options):

@@ -171,9 +171,22 @@ class Protocol(ProtocolPart):
                     raise ValueError(f"{use.name} needs [reference.structures]")
                 if len(self.reference.labels) > 1:
                     raise ValueError(f"{use.name} needs a single label in reference.labels")
+            self._check_labels(use)
             if use.metric.one_label_per_voxel and self.reference.overlap:
                 raise ValueError(f"{use.name} needs labels that do not overlap")
         return self
+
+    def _check_labels(self, use: MetricUse) -> None:
+        """Refuse an option that names some labels and not others, or what is none."""
+        for option in use.for_labels:
+            given = getattr(use, option)
+            if not isinstance(given, dict):
+                continue
+            for name in (*given, *self.label_names):
+                if name not in self.label_names:
+                    raise ValueError(f"{use.name}: {option} names {name}, which is no label here")
+                if name not in given:
+                    raise ValueError(f"{use.name}: {option} has none for {name}")
 
     @staticmethod
     def _check_worst(use: MetricUse) -> None:

@@ -98,8 +98,9 @@ def measure_case(
     others = [without_rater(reference, k) for k in range(n_raters)] if n_raters > 1 else []
     pairs: list[PairRow] = []
     raters: list[RaterRow] = []
+    tolerances = {name: tolerance_mm(protocol, name) for name in reference.labels}
     for name, label in reference.labels.items():
-        found = _label_pairs(reference, others, name, label, tolerance_mm(protocol))
+        found = _label_pairs(reference, others, name, label, tolerances[name])
         pairs += found
         raters += _rater_rows(reference, name, label, found)
     return CaseRaters(
@@ -111,7 +112,7 @@ def measure_case(
         contacts=tuple(contact_rows(reference)) if _has_contact(reference) else (),
         ceiling=ceiling(case, reference, others, protocol, readings),
         warnings=reference.warnings,
-        repeats=tuple(repeat_rows(reference, tolerance_mm(protocol))),
+        repeats=tuple(repeat_rows(reference, tolerances)),
         votes={name: _votes(reference, label) for name, label in reference.labels.items()},
         n_raters=n_raters,
     )
@@ -124,10 +125,10 @@ def _votes(reference: ReferenceCase, label: int) -> tuple[int, ...]:
     return tuple(votes.tolist())
 
 
-def tolerance_mm(protocol: Protocol) -> float:
-    """The distance that is no error: that of the protocol's NSD, or 2 mm."""
+def tolerance_mm(protocol: Protocol, label: str) -> float:
+    """The distance that is no error for a label: that of the protocol's NSD, or 2 mm."""
     uses: Sequence[Options] = protocol.metrics
-    own = (use.tolerance_mm for use in uses if isinstance(use, NsdOptions))
+    own = (use.tolerance_of(label) for use in uses if isinstance(use, NsdOptions))
     return next(own, TOLERANCE_MM)
 
 

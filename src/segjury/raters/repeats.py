@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from segjury.benchmark.case import ReferenceCase
@@ -25,11 +25,13 @@ class RepeatRow:
     volume_percent: float
 
 
-def repeat_rows(reference: ReferenceCase, tolerance_mm: float) -> Iterator[RepeatRow]:
-    """Every later read of a case, label by label."""
+def repeat_rows(
+    reference: ReferenceCase, tolerances_mm: Mapping[str, float]
+) -> Iterator[RepeatRow]:
+    """Every later read of a case, label by label, each with its tolerance."""
     for name, label in reference.labels.items():
         for read in reference.repeats:
             first = mask_of(reference, read.rater, reference.rater_voxels(read.rater, label))
             later = mask_of(reference, read.name, reference.read_again(read, label))
-            measured = compare(later, first, tolerance_mm)
+            measured = compare(later, first, tolerances_mm[name])
             yield RepeatRow(rater_item(read.rater), read.name, name, **measured)

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segjury.arrays import Shape
+from segjury.benchmark.layout import Place
 from segjury.errors import InputError
 from segjury.images import write_volume
 from segjury.images.grid import Grid
 from segjury.images.volume import Volume
 
 Rng = np.random.Generator
-Files = Mapping[str, NDArray[Any]]  # by name without its ending
+# By their pattern, without ending: `image` lies in the folder of the case, `{case}_1` beside it.
+# What takes much memory may be made when it is written.
+Files = Mapping[str, NDArray[Any] | Callable[[], NDArray[Any]]]
 
 
 class PhantomCase(Protocol):
@@ -50,7 +53,8 @@ class Phantom(Generic[Case, Character]):
     characters: Sequence[Character]
     prediction: Callable[[Case, Character, Rng], Files]
     method_stream: int  # of random numbers, beside those of the case
-    facts: Callable[[Case], Mapping[str, object]] = lambda _case: {}  # columns of cases.csv
+    facts: Callable[[Case], Mapping[str, object]] = lambda _case: {}  # columns of the table
+    table: str = "cases.csv"
     cost: Callable[[Case, Character, Rng], Mapping[str, str]] = lambda _case, _method, _rng: {}
     cost_stream: int = 0
 
@@ -76,17 +80,17 @@ def write_benchmark(
     for index in range(cases):
         case = phantom.make_case(index, seed=seed, shape=shape)
         facts.append({"case": case.name, **phantom.facts(case)})
-        _write_volumes(out / "reference" / case.name, phantom.reference(case), case.grid)
+        _write_volumes(out / "reference", case, phantom.reference(case))
         for number, character in enumerate(line_up(phantom.characters, methods)):
             rng = phantom.method_rng(seed, index, number)
             files = phantom.prediction(case, character, rng)
-            _write_volumes(out / "predictions" / character.name / case.name, files, case.grid)
+            _write_volumes(out / "predictions" / character.name, case, files)
             rng = np.random.default_rng([seed, index, phantom.cost_stream, number])
             cost = phantom.cost(case, character, rng)
             costs.append({"method": character.name, "case": case.name, **cost})
         if progress is not None:
             progress(case.name)
-    _write_table(out / "reference" / "cases.csv", facts, keys=1)
+    _write_table(out / "reference" / phantom.table, facts, keys=1)
     _write_table(out / "efficiency.csv", costs, keys=2)
 
 
@@ -101,9 +105,11 @@ def line_up(characters: Sequence[Character], count: int) -> list[Character]:
     ]
 
 
-def _write_volumes(folder: Path, files: Files, grid: Grid) -> None:
-    for stem, array in files.items():
-        write_volume(folder / f"{stem}.nii.gz", Volume(array, grid))
+def _write_volumes(root: Path, case: PhantomCase, files: Files) -> None:
+    for pattern, given in files.items():
+        place = Place.of(pattern, root, case.name)
+        array = given() if callable(given) else given
+        write_volume(place.folder / place.usual_name, Volume(array, case.grid))
 
 
 def _write_table(path: Path, rows: Sequence[Mapping[str, object]], *, keys: int) -> None:

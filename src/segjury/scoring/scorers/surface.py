@@ -20,7 +20,8 @@ def score_nsd(
     if reading == "released":
         how = "edge-voxels", "voxels", use.released_tolerance_voxels
     else:
-        how = use.definition, "mm", use.tolerance_mm
+        name = comparison.reference.label_names[label - 1]
+        how = use.definition, "mm", use.tolerance_of(name)
     value = comparison.once(("nsd", label, *how), lambda: comparison.surface_nsd(label, *how))
     return of_masks(value, comparison, label)
 
