@@ -31,7 +31,6 @@ from segjury.protocols import Protocol
 from segjury.protocols.patterns import is_named_as, lies_in_case_folder
 from segjury.protocols.reference import Reference
 from segjury.runtime import prefetch
-from segjury.wording import listed, plural
 
 READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
 MOST_AHEAD = 2
@@ -50,7 +49,7 @@ def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
     raters, classes = files.present(), Classes(spec.classes)
     n_labels = len(classes.sets) + 1
     if n_labels ** len(raters) > MAX_PATTERNS:
-        what = f"{len(raters)} raters with {plural(len(spec.labels), 'label')} are too many"
+        what = f"{len(raters)} raters with so many labels ({len(spec.labels)}) are too many"
         raise InputError(what, "Leave some out of `reference.rater_names`")
     first_path, *paths = (place.find() for place in raters.values())
     first = read_mask(protocol, first_path, spec.allowed_labels, None)
@@ -361,7 +360,8 @@ def _read_any(
     stray = mask.present - {0, *(labels if mask.members is None else order.values())}
     if stray:
         expected = ", ".join(map(str, sorted(labels)))
-        what = f"{path.name} has unknown labels {listed(sorted(stray))}, expected 0, {expected}"
+        found = ", ".join(map(str, sorted(stray)))
+        what = f"{path.name} has unknown labels {found}, expected 0, {expected}"
         raise InputError(what, "Store the mask with the protocol's labels", kind="unknown-label")
     return mask
 

@@ -22,7 +22,7 @@ from segjury.raters.case import CaseRaters, measure_case
 from segjury.raters.ceiling_table import ceiling_summary
 from segjury.raters.outliers import OutlierTests
 from segjury.raters.profiles import USUAL, RaterSettings, no_profiles, profiles
-from segjury.scoring.facts import on_same_masks
+from segjury.scoring.copy_warnings import on_same_masks
 from segjury.scoring.policy import cap_missing, internal_problem
 from segjury.scoring.records import Result
 from segjury.scoring.scorers.measured import rater_item

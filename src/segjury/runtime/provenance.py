@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 
-LIBRARIES = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit-image")
+LIBRARIES = ("numpy", "scipy", "pandas", "SimpleITK", "nibabel", "isal", "scikit-image", "pillow")
+EXTRAS = ("pydicom",)  # where they are installed
 # What a kept result depends on: rooms and files, none of which imports another of ours.
 SCORED_BY = (
     *("arrays.py", "errors.py", "rounding.py", "images", "consensus", "metrics", "protocols"),
-    *(f"benchmark/{name}.py" for name in ("case", "copies", "folders", "loading", "names")),
+    *(f"benchmark/{name}.py" for name in ("case", "copies", "folders", "layout", "loading")),
+    *("benchmark/names.py", "benchmark/orientation.py"),
     *(f"scoring/{name}.py" for name in ("comparison", "facts", "features", "one_case")),
     *(f"scoring/{name}" for name in ("policy.py", "records.py", "score.py", "scorers", "store.py")),
     *(
@@ -31,7 +34,11 @@ def version() -> str:
 
 def versions() -> dict[str, str]:
     """The versions of Python and of the libraries that numbers may depend on."""
-    return {"python": platform.python_version()} | {p: metadata.version(p) for p in LIBRARIES}
+    found = {"python": platform.python_version()} | {p: metadata.version(p) for p in LIBRARIES}
+    for name in EXTRAS:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 @cache

@@ -1,11 +1,13 @@
-"""Warnings of predictions that are another's, one for all the cases of which that is so."""
+"""Warnings of masks that are another's: of predictions, once for all cases, and of raters."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from segjury.benchmark.copies import REFERENCE, Copy
+from segjury.scoring.facts import same_masks
+from segjury.scoring.records import Fact
 from segjury.wording import listed
 
 MOST_NAMED = 10  # methods, or cases
@@ -33,6 +35,12 @@ def copy_warnings(copies: Sequence[Copy], cases: int) -> list[str]:
         same = listed([first, *others], most=MOST_NAMED, last=" and ")
         told.setdefault(f"methods {same} have identical predictions on", []).append(case)
     return [f"{words} {_of_cases(where, cases)}" for words, where in told.items()]
+
+
+def on_same_masks(case: str, facts: Iterable[Fact]) -> Iterator[str]:
+    """Warnings of raters whose masks of a case are the same."""
+    for names in same_masks(facts):
+        yield f"case {case}: the masks of raters {listed(names, last=' and ')} are the same"
 
 
 def _of_cases(names: list[str], total: int) -> str:

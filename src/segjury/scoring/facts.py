@@ -14,7 +14,6 @@ from segjury.metrics.geometry.surfaces.points import contained
 from segjury.metrics.overlap import dsc_from_sizes, mean_pairwise_dsc, pairwise_dsc
 from segjury.protocols.reference import CONSENSUS, WHOLE
 from segjury.scoring.records import Fact
-from segjury.wording import listed
 
 
 def case_facts(reference: ReferenceCase, *, complete: bool = True) -> tuple[Fact, ...]:
@@ -84,12 +83,6 @@ def same_masks(facts: Iterable[Fact]) -> Iterator[tuple[str, ...]]:
         if same and first in marked and first not in told:
             told.update(same)
             yield (first, *same)
-
-
-def on_same_masks(case: str, facts: Iterable[Fact]) -> Iterator[str]:
-    """Warnings of raters whose masks of a case are the same."""
-    for names in same_masks(facts):
-        yield f"case {case}: the masks of raters {listed(names, last=' and ')} are the same"
 
 
 def _consensus_dsc(reference: ReferenceCase, label: int) -> list[float]:

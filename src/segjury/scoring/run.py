@@ -31,9 +31,8 @@ from segjury.runtime import UNLIMITED, Limits, provenance
 from segjury.runtime.limits import GB
 from segjury.runtime.paths import make_folder, resolved
 from segjury.scoring.cases import Progress, score_cases
-from segjury.scoring.copy_warnings import copy_warnings
+from segjury.scoring.copy_warnings import copy_warnings, on_same_masks
 from segjury.scoring.efficiency import Costs, read_efficiency, with_efficiency
-from segjury.scoring.facts import on_same_masks
 from segjury.scoring.memory import PROCESS_BYTES, case_bytes
 from segjury.scoring.one_case import CaseTask
 from segjury.scoring.policy import cap_missing
