@@ -21,9 +21,10 @@ from segjury.report.gaps import Gap, gaps
 from segjury.report.summary import summary
 from segjury.report.tables import Board, Breakdown, TableComparison, board, breakdowns, comparison
 from segjury.results.columns import WHOLE, group_columns
-from segjury.wording import listed, plain, plural
+from segjury.wording import grouped, listed, plain, plural
 
 ALL_CASES = "all cases"
+MOST_DOUBTS = 5
 MOST_LEFT_OUT = 20  # cases that are named
 MOST_PARTS = 8  # values of a column for each of which there is a leaderboard
 
@@ -83,6 +84,7 @@ def content(study: Study) -> Content:
                 *map(_sentence, notes(scores, study.reading)),
                 *map(_sentence, analysis.notes),
                 *_on_left_out(study),
+                *_on_doubts(study),
             )
         ),
         boards=tuple(_board(study, each, main, cases) for each in tables),
@@ -194,6 +196,12 @@ def _on_left_out(study: Study) -> Iterator[str]:
             f"{plural(len(left_out), 'case')} {was} left out for all methods: "
             f"{listed(reasons, most=MOST_LEFT_OUT)}."
         )
+
+
+def _on_doubts(study: Study) -> Iterator[str]:
+    """Which methods' predictions look as if they were written in another order than the image."""
+    for doubt in grouped(study.run.doubts if study.run else [], most=MOST_DOUBTS):
+        yield f"{doubt[:1].upper()}{doubt[1:]}."
 
 
 def _sentence(note: str) -> str:

@@ -83,7 +83,7 @@ def test_maps_are_found_and_bring_their_metrics(tmp_path, read_twice, files, pro
     runs = predict(tmp_path / "runs", *files)
     made = propose(read_twice, runs)
     assert made.protocol.prediction.probability == probability
-    assert names(made) == ["dsc", "thr_dsc", "mr_ece", "crps"]
+    assert names(made) == ["dsc", "nsd", "thr_dsc", "brier", "pooled_ece", "crps"]
     scores = evaluate(made.protocol, reference=read_twice, predictions=runs)
     assert set(scores["status"]) == {"ok"}
 
@@ -93,13 +93,13 @@ def test_a_method_without_maps_is_named(tmp_path, read_twice):
     predict(tmp_path / "runs", "{case}/segmentation", methods=["C"])
     made = propose(read_twice, tmp_path / "runs")
     assert 'probability = "probability"  # no maps: C' in made.text
-    assert "mr_ece" in names(made)
+    assert "pooled_ece" in names(made)
 
 
 def test_maps_of_few_methods_bring_no_metrics(tmp_path, read_twice):
     predict(tmp_path / "runs", "{case}/segmentation", methods=["A", "B", "C"])
     predict(tmp_path / "runs", "{case}/segmentation", "{case}/probability", methods=["D"])
-    assert "mr_ece" not in names(propose(read_twice, tmp_path / "runs"))
+    assert "pooled_ece" not in names(propose(read_twice, tmp_path / "runs"))
 
 
 def test_maps_of_several_labels_are_told_by_their_names(tmp_path):
@@ -111,7 +111,7 @@ def test_maps_of_several_labels_are_told_by_their_names(tmp_path):
         put(path, box(3).astype(np.float32) * 0.25)
     made = propose(tmp_path / "labels", runs)
     assert made.protocol.prediction.probability == "p_{label}_prob"
-    assert "mr_ece" in names(made)
+    assert "pooled_ece" in names(made)
     evaluate(made.protocol, reference=tmp_path / "labels", predictions=runs)
 
 
@@ -140,7 +140,9 @@ def test_samples_bring_their_metrics(tmp_path, read_twice):
     runs = predict(tmp_path / "runs", "{case}/segmentation", *stems)
     made = propose(read_twice, runs)
     assert made.protocol.prediction.sample == "sample"
-    assert names(made) == ["dsc", "thr_dsc", "mr_ece", "crps", "ged", "dice_match"]
+    assert names(made) == [
+        *("dsc", "nsd", "thr_dsc", "brier", "pooled_ece", "crps", "ged", "dice_match")
+    ]
     scores = evaluate(made.protocol, reference=read_twice, predictions=runs)
     assert set(scores["status"]) == {"ok"}
 

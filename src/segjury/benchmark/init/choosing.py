@@ -59,14 +59,18 @@ CHOICES = (
     Choice(
         "nsd",
         "surface that is no further off than a tolerance",
-        lambda data: not _spread(data),
-        {"tolerance_mm": 2.0},
+        options={"tolerance_mm": 2.0},
     ),
     Choice("hd95", "large errors of the surface", lambda data: not _spread(data)),
     Choice("thr_dsc", "overlap with all raters, over several thresholds", _spread),
-    Choice("mr_ece", "calibration of the probability map", lambda data: data.maps),
+    Choice("brier", "error of the probability map", lambda data: data.maps),
+    Choice(
+        "pooled_ece",
+        "calibration of the probability map near the raters' marks",
+        lambda data: data.maps,
+        {"region": "near"},
+    ),
     Choice("crps", "volume, against the spread of the raters' volumes", _spread),
-    Choice("brier", "error of the probability map", lambda d: d.maps and not d.several_raters),
     Choice("ged", "samples against raters, both as distributions", _sampled),
     Choice("dice_match", "whether each rater has a sample of their own", _sampled),
 )
