@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,13 +117,16 @@ class CaseFiles:
     @property
     def left_out(self) -> str:
         """Why the case is not scored, for want of raters; nothing where there are enough."""
-        if self.spec.is_complete or len(found := self.present()) >= self.spec.fewest:
-            return ""
-        names = f" ({', '.join(found)})" if found else ""
-        return (
-            f"{len(found)} of {len(self.spec.panel)} raters marked it{names}, "
-            f"at least {self.spec.fewest} {'is' if self.spec.fewest == 1 else 'are'} needed"
-        )
+        return "" if self.spec.is_complete else _too_few(self.spec, list(self.present()))
+
+
+def _too_few(spec: Reference, raters: Sequence[str]) -> str:
+    """Why a case that these raters marked is not scored; nothing where they are enough."""
+    if len(raters) >= spec.fewest:
+        return ""
+    names = f" ({', '.join(raters)})" if raters else ""
+    needed = f"at least {spec.fewest} {'is' if spec.fewest == 1 else 'are'} needed"
+    return f"{len(raters)} of {len(spec.panel)} raters marked it{names}, {needed}"
 
 
 def _is_there(place: Place) -> bool:
@@ -224,7 +227,16 @@ def scored_cases(
     protocol: Protocol, reference: Path, cases: Iterable[str]
 ) -> tuple[list[str], dict[str, str]]:
     """The cases that enough raters marked, and why each of the others is left out."""
-    reasons = {case: CaseFiles.of(protocol, reference, case).left_out for case in cases}
+    spec = protocol.reference
+    if spec.is_complete:
+        return list(cases), {}
+    there = set(stems_below(reference, filled(spec.raters).count("/") + 1))
+    reasons = {}
+    for case in cases:
+        raters = [
+            name for name in spec.panel if filled(spec.raters, case=case, rater=name) in there
+        ]
+        reasons[case] = _too_few(spec, raters)
     scored = [case for case, why in reasons.items() if not why]
     left_out = {case: why for case, why in reasons.items() if why}
     if left_out and not scored:
@@ -244,7 +256,6 @@ def unknown_raters(
         return {}
     anyone = matcher(spec.raters, {"rater": "[^/]+?" if spec.rater_names else r"\d+"})
     ours = matcher(spec.raters, rater_choices(spec))
-    named = matcher(spec.raters, {"case": "|".join(map(re.escape, sorted(known)))})
     others = [
         matcher(pattern, {})
         for pattern in (spec.image, spec.consensus, spec.structures and spec.structures.file)
@@ -253,7 +264,12 @@ def unknown_raters(
     found: dict[str, list[str]] = {}
     depth = filled(spec.raters).count("/") + 1
     for path in stems_below(reference, depth):
-        told = anyone.fullmatch(path) and named.fullmatch(path)
-        if told and not ours.fullmatch(path) and not any(o.fullmatch(path) for o in others):
+        told = anyone.fullmatch(path)
+        if (
+            told
+            and told["case"] in known
+            and not ours.fullmatch(path)
+            and not any(o.fullmatch(path) for o in others)
+        ):
             found.setdefault(told["case"], []).append(path.rpartition("/")[2])
     return found

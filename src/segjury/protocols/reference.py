@@ -152,6 +152,9 @@ class Reference(ProtocolPart):
     def _tells_labels_apart(self) -> Reference:
         if WHOLE in self.labels:
             raise ValueError(f"a label cannot be called {WHOLE}, which is the mean over them")
+        for name in self.labels:
+            if name in (".", "..") or set(name) & set("{}"):
+                raise ValueError(f"a label cannot be called {name}: files are named after it")
         plain = [value for value in self.labels.values() if isinstance(value, int)]
         others = [*self.other_labels.values(), *([self.ignore] if self.ignore else [])]
         numbers = {number for held in self.numbers.values() for number in held}
