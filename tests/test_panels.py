@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ from segjury.consensus import pack, soft_mean
 from segjury.errors import InputError
 from segjury.images.grid import Grid
 from segjury.images.labels import Classes, SparseLabels
+from segjury.metrics import METRICS as METRICS_KNOWN
 from segjury.metrics import crps, thr_dsc
 from segjury.metrics.invasion import vi_score
 from segjury.raters import RaterStudy, measure_raters, write_raters
@@ -47,6 +49,7 @@ from tests.panels import (
     write_form,
 )
 from tests.panels import write_panel as write
+from tests.places import ROOT
 from tests.small_benchmarks import change, put
 
 NUMBERED = {"n_raters": 4, "min_raters": 1}
@@ -664,3 +667,30 @@ def test_a_panel_from_end_to_end(folder, tmp_path):
     assert set(METHODS) <= set(pd.read_csv(out / "scores.csv")["method"])
     assert load_reference(panel(named()), reference, "P7").rater_names == ("A", "C", "D")
     assert nonzero_voxels(lesion(7, 0)).size
+
+
+# ---- what the page says ----------------------------------------------------------------------
+
+
+def test_the_page_names_the_metrics_that_use_weights(tmp_path):
+    write(tmp_path, {"P1": "ABC"})
+    place = tmp_path / "predictions" / "Fine" / "P1"
+    for k, mask in enumerate([lesion(0, 0), lesion(0, 1), lesion(1, 0), lesion(0, 0)], 1):
+        put(place / f"sample_{k:02}.nii.gz", mask, GRID)  # all smaller than what B marks
+    metrics = [
+        {"name": name, "readings": ["corrected"]}
+        | ({} if metric.worst is not None else {"worst": 1e6})
+        for name, metric in METRICS_KNOWN.items()
+        if metric.needs_raters
+    ]
+    plain, heavy = (
+        run(tmp_path, named(labels={"lesion": 1}, **more), metrics=metrics).scores
+        for more in ({}, HEAVY)
+    )
+    rows = (plain["method"] == "Fine") & plain["value"].notna()
+    assert set(plain[rows]["metric"]) == {each["name"] for each in metrics}
+    changed = set(plain[rows & (plain["value"] != heavy["value"])]["metric"])
+    page = (ROOT / "docs" / "raters.md").read_text("utf-8")
+    table = page.partition("| uses weights | how |")[2].partition("\n\n")[0]
+    cells = " ".join(line.split("|")[1] for line in table.splitlines() if line.count("|") > 1)
+    assert changed == set(re.findall(r"`(\w+)`", cells))
