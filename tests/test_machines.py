@@ -78,7 +78,8 @@ def write_maps_protocol(lesions, folder):
     for name, metric in METRICS.items():
         if metric.needs_probability and name not in used:
             lines += ["[[metrics]]", f'name = "{name}"', "worst = 1.0"]
-    lines.append('uncertainty = "entropy"')  # of the last one, which takes more to compute
+        if name == "uncertainty_ncc":
+            lines.append('uncertainty = "entropy"')  # which takes more to compute
     (folder / "protocol.toml").write_text("\n".join(lines))
 
 
