@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import scoring
+from answers import answers
 from hostile import hostile
 from ranking import ranking
 from reading import reading
@@ -25,6 +26,7 @@ PARTS: dict[str, Callable[..., Iterator[str]]] = {
     "growth": scoring.growth,
     "processes": scoring.processes,
     "limits": scoring.limits,
+    "answers": answers,
     "hostile": hostile,
     "reading": reading,
     "ranking": ranking,

@@ -24,7 +24,7 @@ def bench(monkeypatch):
         return getattr(import_module(module), name)(*arguments)
 
     hostile = import_module("hostile")
-    for module in (scoring, hostile):
+    for module in (scoring, hostile, import_module("answers")):
         monkeypatch.setattr(module, "apart", here)
     few = {name: hostile.MASKS[name] for name in ("sheets across z", "two corners")}
     monkeypatch.setattr(hostile, "MASKS", few)
@@ -38,7 +38,10 @@ def bench(monkeypatch):
 
 @pytest.mark.parametrize(
     ("part", "rows"),
-    [("protocols", 4), ("growth", 3), ("processes", 4), ("hostile", 25), ("reading", 4)],
+    [
+        *(("protocols", 4), ("growth", 3), ("processes", 4), ("answers", 4), ("hostile", 25)),
+        ("reading", 4),
+    ],
 )
 def test_a_part_prints_a_table_with_all_its_rows(bench, part, rows):
     (text,) = bench.run(part, quick=True)
