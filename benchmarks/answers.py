@@ -73,10 +73,10 @@ def answers(folder: Path, *, quick: bool) -> Iterator[str]:
         write_cases(PDACVI, place, shape, methods=1, form=form)
         _ADDED.get(family, lambda _place, _shape: None)(place, shape)
         read, compute = apart("answers.times", family, str(place), 3)
-        cells = [words, str(len(metrics)), f"{compute:.2f} s", f"{read:.2f} s"]
+        cells = [words, size_text(shape), str(len(metrics)), f"{compute:.2f} s", f"{read:.2f} s"]
         rows.append([*cells, f"{compute / read:.2f}"])
-    head = ["scores of", "metrics", "scoring", "reading the files one by one", "ratio"]
-    yield f"One case, five raters, {size_text(shape)}:\n\n{table(head, rows)}"
+    head = ["scores of", "voxels", "metrics", "scoring", "reading its files one by one", "ratio"]
+    yield table(head, rows)
 
 
 def _protocol(metrics: tuple[str, ...]) -> Any:
