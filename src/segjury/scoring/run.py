@@ -139,10 +139,16 @@ def score_benchmark(
 
 
 def _unknown_raters(protocol: Protocol, reference: Path, cases: Sequence[str]) -> Iterator[str]:
-    """Warnings of files that are named as those of raters who are not in the panel."""
-    for case, names in unknown_raters(protocol, reference, cases).items():
+    """A warning of files that are named as those of raters who are not in the panel."""
+    unknown = unknown_raters(protocol, reference, cases)
+    if unknown:
         panel = listed(protocol.reference.all_names, most=MOST_NAMED)
-        yield f"case {case}: {listed(names, most=MOST_NAMED)} is of no known rater ({panel})"
+        file = min(name for names in unknown.values() for name in names)
+        have = "has" if len(unknown) == 1 else "have"
+        yield (
+            f"{len(unknown)} of {len(cases)} cases {have} files of raters who are not in the panel "
+            f"({panel}), such as {file}"
+        )
 
 
 def _same_masks(results: Sequence[Result]) -> Iterator[str]:
