@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
-LOWEST := tests/analysis tests/consensus tests/images/test_reading.py tests/metrics tests/results $(wildcard tests/test_golden_*.py)
+LOWEST := tests/analysis tests/consensus tests/images/test_reading.py tests/images/test_raster.py tests/metrics tests/results $(wildcard tests/test_golden_*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-lowest check format gallery bench fuzz clean
