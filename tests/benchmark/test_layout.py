@@ -158,3 +158,19 @@ def test_a_pattern_cannot_lead_out_of_the_folder(pattern, words, tmp_path):
 def test_a_panel_that_cannot_be_meant_is_refused(changed, words):
     with pytest.raises(ValueError, match=words):
         protocol(["dsc"], **changed)
+
+
+def test_a_file_that_moves_to_another_rater_or_role_is_scored_again(tmp_path):
+    given = written(tmp_path, "folders of raters", min_raters=1, rater_weights={"A": 1, "B": 9})
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    (places["reference"] / "A" / "P1.nii.gz").unlink()
+    segjury.run(given, **places, out=tmp_path / "kept")
+    (places["reference"] / "B" / "P1.nii.gz").rename(places["reference"] / "A" / "P1.nii.gz")
+    (places["predictions"] / "M1" / "masks" / "P2_a.nii.gz").unlink()
+    segjury.run(given, **places, out=tmp_path / "kept")
+    moved = places["predictions"] / "M1"
+    (moved / "maps" / "P2_a.nii.gz").rename(moved / "masks" / "P2_a.nii.gz")
+    again = segjury.run(given, **places, out=tmp_path / "kept")
+    fresh = segjury.run(given, **places, out=tmp_path / "fresh")
+    assert again.details.equals(fresh.details)
+    assert again.scores.equals(fresh.scores)

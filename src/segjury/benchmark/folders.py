@@ -407,11 +407,17 @@ def content(path: Path, expected_shape: Shape | None = None) -> bytes:
         return f"{path}: {error}".encode(errors="surrogateescape")
 
 
-def digest(paths: Iterable[Path], content: Callable[[Path], bytes] = content) -> str:
-    """Fingerprint of files by name and content."""
+def digest(
+    paths: Iterable[Path], root: Path, content: Callable[[Path], bytes] = content
+) -> str:
+    """Fingerprint of files by their place below `root` and content.
+
+    The name alone would not do: in folders of raters, all files of a case have the same.
+    """
     total = hashlib.blake2b(digest_size=16)
     for path in paths:
-        total.update(path.name.encode(errors="surrogateescape") + b"\0" + content(path))
+        place = os.fspath(path.relative_to(root)).encode(errors="surrogateescape")
+        total.update(place + b"\0" + content(path))
     return total.hexdigest()
 
 
