@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 import segjury
+from segjury.benchmark.folders import sample_places
 from segjury.benchmark.layout import case_names, scored_cases, unknown_raters
 from segjury.errors import InputError
 from tests.small_panels import balls, protocol, put, soft, write_case
@@ -174,3 +178,30 @@ def test_a_file_that_moves_to_another_rater_or_role_is_scored_again(tmp_path):
     fresh = segjury.run(given, **places, out=tmp_path / "fresh")
     assert again.details.equals(fresh.details)
     assert again.scores.equals(fresh.scores)
+
+
+def test_a_file_of_an_unknown_rater_is_told_with_the_longest_name_of_a_case(tmp_path):
+    given = protocol(["dsc"], raters="{case}_{rater}", rater_names=["A", "B"])
+    for name in ("P1_A", "P1_a_A", "P1_a_X"):
+        (tmp_path / f"{name}.nii.gz").touch()
+    assert unknown_raters(given, tmp_path, ["P1", "P1_a"]) == {"P1_a": ["P1_a_X"]}
+
+
+def test_a_folder_of_many_samples_is_listed_once_and_again_when_it_changes(tmp_path, monkeypatch):
+    given = protocol(
+        ["ged"], n_raters=2, prediction={"mask": "{case}", "sample": "{case}_{sample}"}
+    )
+    names = [f"P{k}_{number}.nii.gz" for k in range(20) for number in (1, 2, 10)]
+    for name in names:
+        (tmp_path / name).touch()
+    os.utime(tmp_path, (1e9, 1e9))
+    listed, list_folder = [], Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda path: listed.append(path) or list_folder(path))
+    found = {k: sample_places(given, tmp_path, f"P{k}") for k in range(20)}
+    assert found[1] == [[tmp_path / f"P1_{number}.nii.gz"] for number in (1, 2, 10)]
+    assert [path for places in found.values() for (path,) in places] == [
+        tmp_path / name for name in names
+    ]
+    assert len(listed) == 1
+    (tmp_path / "P1_3.nii.gz").touch()
+    assert len(sample_places(given, tmp_path, "P1")) == 4
