@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import segjury
+from segjury.benchmark.curate.inspection import CurateTask, inspect_case
 from segjury.benchmark.folders import sample_places
-from segjury.benchmark.layout import case_names, scored_cases, unknown_raters
+from segjury.benchmark.layout import Place, case_names, scored_cases, unknown_raters
 from segjury.errors import InputError
 from tests.small_panels import balls, protocol, put, soft, write_case
 
@@ -68,6 +69,26 @@ def test_a_check_finds_nothing_wrong_in_any_layout(tmp_path, layout):
     places = {name: tmp_path / name for name in ("reference", "predictions")}
     kinds = [problem.kind for problem in segjury.check(given, **places).problems]
     assert kinds == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_copied_rater_is_found_in_any_layout(tmp_path, layout):
+    given = written(tmp_path, layout)
+    a, b = (
+        Place.of(given.reference.raters, tmp_path / "reference", "P1", rater=name).find()
+        for name in "AB"
+    )
+    b.write_bytes(a.read_bytes())
+    found = segjury.check(given, reference=tmp_path / "reference").problems
+    assert [problem.kind for problem in found] == ["copied-rater"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_rater_is_looked_at_in_any_layout(tmp_path, layout):
+    given = written(tmp_path, layout)
+    task = CurateTask(given, tmp_path / "reference", "P1", ())
+    voxels = [int(mask.sum()) for mask in balls(0, 3)]
+    assert inspect_case(task).facts["volume_cm3"] == pytest.approx(sum(voxels) * 2 / 3000)
 
 
 def test_an_image_beside_flat_masks_is_no_case(tmp_path):

@@ -78,6 +78,14 @@ class CaseFiles:
     def _rater(self, name: str) -> Place:
         return Place.of(self.spec.raters, self.root, self.case, rater=name)
 
+    def name_of(self, place: Place) -> str:
+        """What tells a file from the others of the case: its name, if need be with its folders."""
+        beside = filter(None, (self.image, self.consensus, self.structures))
+        others = [*self.raters.values(), *self.repeats.values(), *beside]
+        if [other.stem for other in others].count(place.stem) < 2:
+            return place.stem
+        return (place.folder.relative_to(self.root) / place.stem).as_posix()
+
     @property
     def first(self) -> Place:
         """That of the first rater who has one, else of the first."""
