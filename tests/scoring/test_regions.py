@@ -131,6 +131,22 @@ def test_predicted_channels_that_do_not_lie_within_each_other_score_each_alone(t
         np.testing.assert_array_equal(got.xs(name, level="structure").loc[expected.index], expected)
 
 
+def test_channels_that_overlap_in_more_ways_than_a_byte_can_number_fail_the_prediction(tmp_path):
+    labels = {f"r{k}": [k, 10] for k in range(1, 10)}
+    given = protocol(["dsc"], n_raters=1, labels=labels)
+    mask = nested_masks(3, 1)[0]
+    write_case(tmp_path, given, "P1", {"1": mask}, {})
+    drawn = np.random.default_rng(1).random((9, *mask.shape)) < 0.5
+    drawn[8] = False  # 255 sets of eight labels, and the protocol's two with the ninth
+    put_channels(tmp_path / "predictions" / "A" / "P1" / "segmentation.nii.gz", list(drawn))
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    results = segjury.run(given, **places)
+    assert set(results.scores["status"]) == {"failed"}
+    assert set(results.scores["value"]) == {0.0}
+    assert "more than 255 different ways" in results.problems[0]
+    assert segjury.check(given, **places).errors == 1
+
+
 def test_raters_channels_must_lie_within_each_other_as_the_numbers_do(tmp_path):
     given = protocol(["dsc"], n_raters=1, labels=REGIONS)
     drawn = nested_masks(1, 1)[0]
