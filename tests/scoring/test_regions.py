@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import segjury
-from tests.small_panels import SPACING_MM, balls, protocol, soft, write_case
+from segjury.metrics import METRICS
+from tests.small_panels import SPACING_MM, balls, protocol, put, soft, write_case
 
 WHOLE, CORE = "kidney and mass", "mass"
 REGIONS = {WHOLE: [1, 2], CORE: 2}
@@ -199,6 +200,21 @@ def test_ignored_voxels_count_as_if_the_image_ended_before_them(tmp_path):
     boxes &= got.index.get_level_values("metric") == "mr_ece"  # their box ends elsewhere
     np.testing.assert_allclose(got[~boxes], expected[~boxes], rtol=1e-12)
     assert got.notna().all()
+
+
+@pytest.mark.parametrize("metric", [name for name, m in METRICS.items() if m.needs_probability])
+def test_a_map_of_a_case_that_is_ignored_as_a_whole_is_no_fault_of_ours(tmp_path, metric):
+    use = {"name": metric} | ({} if METRICS[metric].worst is not None else {"worst": 9.0})
+    structures = {"file": "vessels", "labels": {"aorta": 1}}
+    more = {"structures": structures} if METRICS[metric].scope == "structure" else {}
+    given = protocol([use], n_raters=2, ignore=9, **more)
+    masks = balls(5, 2).astype(np.uint8)
+    raters = {"1": np.full_like(masks[0], 9), "2": masks[1]}
+    write_case(tmp_path, given, "P1", raters, {"A": (masks[0], {"foreground": soft(masks[0], 3)})})
+    if more:
+        put(tmp_path / "reference", "vessels", masks[0], case="P1")
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    assert segjury.run(given, **places).problems == ()
 
 
 def test_what_is_predicted_where_all_is_ignored_costs_nothing(tmp_path):
