@@ -154,6 +154,7 @@ def test_a_prediction_of_a_case_that_is_left_out_is_no_stray(tmp_path):
         ("a/b/c/d/e/f/g/h/i/{case}_{rater}", "more than 8 folders deep"),
         ("{case}\\\\{rater}", "pattern"),
         ("{case}", "raters must contain {rater}"),
+        ("{case}_{label}_{rater}", "in the reference, which has no {label}"),
     ],
 )
 def test_a_pattern_cannot_lead_out_of_the_folder(pattern, words, tmp_path):
@@ -226,3 +227,9 @@ def test_a_folder_of_many_samples_is_listed_once_and_again_when_it_changes(tmp_p
     assert len(listed) == 1
     (tmp_path / "P1_3.nii.gz").touch()
     assert len(sample_places(given, tmp_path, "P1")) == 4
+
+
+@pytest.mark.parametrize("name", ["a{}b", "{lesion}", "{1}", "{case}", "a}"])
+def test_a_label_that_a_pattern_would_take_for_a_placeholder_is_refused(name):
+    with pytest.raises(ValueError, match="the name has a brace"):
+        protocol(["thr_dsc"], n_raters=2, labels={name: 1})
