@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 import segjury
-from segjury.benchmark.layout import case_names, scored_cases, unknown_raters
+from segjury.benchmark.curate.inspection import CurateTask, inspect_case
+from segjury.benchmark.folders import sample_places
+from segjury.benchmark.layout import Place, case_names, scored_cases, unknown_raters
 from segjury.errors import InputError
 from tests.small_panels import balls, protocol, put, soft, write_case
 
@@ -64,6 +69,26 @@ def test_a_check_finds_nothing_wrong_in_any_layout(tmp_path, layout):
     places = {name: tmp_path / name for name in ("reference", "predictions")}
     kinds = [problem.kind for problem in segjury.check(given, **places).problems]
     assert kinds == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_copied_rater_is_found_in_any_layout(tmp_path, layout):
+    given = written(tmp_path, layout)
+    a, b = (
+        Place.of(given.reference.raters, tmp_path / "reference", "P1", rater=name).find()
+        for name in "AB"
+    )
+    b.write_bytes(a.read_bytes())
+    found = segjury.check(given, reference=tmp_path / "reference").problems
+    assert [problem.kind for problem in found] == ["copied-rater"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_rater_is_looked_at_in_any_layout(tmp_path, layout):
+    given = written(tmp_path, layout)
+    task = CurateTask(given, tmp_path / "reference", "P1", ())
+    voxels = [int(mask.sum()) for mask in balls(0, 3)]
+    assert inspect_case(task).facts["volume_cm3"] == pytest.approx(sum(voxels) * 2 / 3000)
 
 
 def test_an_image_beside_flat_masks_is_no_case(tmp_path):
@@ -129,6 +154,7 @@ def test_a_prediction_of_a_case_that_is_left_out_is_no_stray(tmp_path):
         ("a/b/c/d/e/f/g/h/i/{case}_{rater}", "more than 8 folders deep"),
         ("{case}\\\\{rater}", "pattern"),
         ("{case}", "raters must contain {rater}"),
+        ("{case}_{label}_{rater}", "in the reference, which has no {label}"),
     ],
 )
 def test_a_pattern_cannot_lead_out_of_the_folder(pattern, words, tmp_path):
@@ -158,3 +184,52 @@ def test_a_pattern_cannot_lead_out_of_the_folder(pattern, words, tmp_path):
 def test_a_panel_that_cannot_be_meant_is_refused(changed, words):
     with pytest.raises(ValueError, match=words):
         protocol(["dsc"], **changed)
+
+
+def test_a_file_that_moves_to_another_rater_or_role_is_scored_again(tmp_path):
+    given = written(tmp_path, "folders of raters", min_raters=1, rater_weights={"A": 1, "B": 9})
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    (places["reference"] / "A" / "P1.nii.gz").unlink()
+    segjury.run(given, **places, out=tmp_path / "kept")
+    (places["reference"] / "B" / "P1.nii.gz").rename(places["reference"] / "A" / "P1.nii.gz")
+    (places["predictions"] / "M1" / "masks" / "P2_a.nii.gz").unlink()
+    segjury.run(given, **places, out=tmp_path / "kept")
+    moved = places["predictions"] / "M1"
+    (moved / "maps" / "P2_a.nii.gz").rename(moved / "masks" / "P2_a.nii.gz")
+    again = segjury.run(given, **places, out=tmp_path / "kept")
+    fresh = segjury.run(given, **places, out=tmp_path / "fresh")
+    assert again.details.equals(fresh.details)
+    assert again.scores.equals(fresh.scores)
+
+
+def test_a_file_of_an_unknown_rater_is_told_with_the_longest_name_of_a_case(tmp_path):
+    given = protocol(["dsc"], raters="{case}_{rater}", rater_names=["A", "B"])
+    for name in ("P1_A", "P1_a_A", "P1_a_X"):
+        (tmp_path / f"{name}.nii.gz").touch()
+    assert unknown_raters(given, tmp_path, ["P1", "P1_a"]) == {"P1_a": ["P1_a_X"]}
+
+
+def test_a_folder_of_many_samples_is_listed_once_and_again_when_it_changes(tmp_path, monkeypatch):
+    given = protocol(
+        ["ged"], n_raters=2, prediction={"mask": "{case}", "sample": "{case}_{sample}"}
+    )
+    names = [f"P{k}_{number}.nii.gz" for k in range(20) for number in (1, 2, 10)]
+    for name in names:
+        (tmp_path / name).touch()
+    os.utime(tmp_path, (1e9, 1e9))
+    listed, list_folder = [], Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda path: listed.append(path) or list_folder(path))
+    found = {k: sample_places(given, tmp_path, f"P{k}") for k in range(20)}
+    assert found[1] == [[tmp_path / f"P1_{number}.nii.gz"] for number in (1, 2, 10)]
+    assert [path for places in found.values() for (path,) in places] == [
+        tmp_path / name for name in names
+    ]
+    assert len(listed) == 1
+    (tmp_path / "P1_3.nii.gz").touch()
+    assert len(sample_places(given, tmp_path, "P1")) == 4
+
+
+@pytest.mark.parametrize("name", ["a{}b", "{lesion}", "{1}", "{case}", "a}"])
+def test_a_label_that_a_pattern_would_take_for_a_placeholder_is_refused(name):
+    with pytest.raises(ValueError, match="the name has a brace"):
+        protocol(["thr_dsc"], n_raters=2, labels={name: 1})

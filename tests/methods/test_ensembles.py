@@ -17,9 +17,11 @@ from segjury.benchmark.phantoms import benchmark_writer
 from segjury.images import read_volume
 from segjury.images.grid import Grid
 from segjury.images.labels import SparseLabels
-from segjury.methods.ensembles import vote
+from segjury.methods.ensembles import Ensemble, vote, write_ensemble
 from tests.benchmark_files import evaluate_files
 from tests.commands import segjury
+from tests.scoring.test_regions import REGIONS, nested_masks, put_channels
+from tests.small_panels import protocol, write_case
 
 GRID = Grid((9, 8, 7))
 
@@ -161,3 +163,18 @@ def test_scores_of_another_tool_have_no_images_to_vote_on(tmp_path):
     done = ensemble(tmp_path)
     assert done.returncode == 2
     assert "no usable run.json" in done.stderr
+
+
+@pytest.mark.parametrize("voting", ["majority", "staple"])
+def test_a_mask_that_overlaps_as_no_number_says_has_no_vote(tmp_path, voting):
+    spec = protocol(["dsc"], n_raters=1, labels=REGIONS)
+    mask = nested_masks(3, 1)[0]
+    write_case(tmp_path, spec, "P1", {"1": mask}, {name: (mask, {}) for name in "AB"})
+    predictions = tmp_path / "predictions"
+    put_channels(predictions / "C" / "P1" / "segmentation.nii.gz", [mask == 1, mask == 2])
+    places = {"reference": tmp_path / "reference", "predictions": predictions}
+    notes = write_ensemble(Ensemble("all", tuple("CAB"), voting), spec, **places, cases=["P1"])
+    why = "its labels overlap as no number of the protocol says"
+    assert notes == [f"case P1: without C: {why}"]
+    written = read_volume(predictions / "all" / "P1" / "segmentation.nii.gz").array
+    np.testing.assert_array_equal(written, mask)

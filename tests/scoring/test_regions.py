@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import segjury
-from tests.small_panels import SPACING_MM, balls, protocol, soft, write_case
+from segjury.metrics import METRICS
+from tests.small_panels import SPACING_MM, balls, protocol, put, soft, write_case
 
 WHOLE, CORE = "kidney and mass", "mass"
 REGIONS = {WHOLE: [1, 2], CORE: 2}
@@ -131,6 +132,22 @@ def test_predicted_channels_that_do_not_lie_within_each_other_score_each_alone(t
         np.testing.assert_array_equal(got.xs(name, level="structure").loc[expected.index], expected)
 
 
+def test_channels_that_overlap_in_more_ways_than_a_byte_can_number_fail_the_prediction(tmp_path):
+    labels = {f"r{k}": [k, 10] for k in range(1, 10)}
+    given = protocol(["dsc"], n_raters=1, labels=labels)
+    mask = nested_masks(3, 1)[0]
+    write_case(tmp_path, given, "P1", {"1": mask}, {})
+    drawn = np.random.default_rng(1).random((9, *mask.shape)) < 0.5
+    drawn[8] = False  # 255 sets of eight labels, and the protocol's two with the ninth
+    put_channels(tmp_path / "predictions" / "A" / "P1" / "segmentation.nii.gz", list(drawn))
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    results = segjury.run(given, **places)
+    assert set(results.scores["status"]) == {"failed"}
+    assert set(results.scores["value"]) == {0.0}
+    assert "more than 255 different ways" in results.problems[0]
+    assert segjury.check(given, **places).errors == 1
+
+
 def test_raters_channels_must_lie_within_each_other_as_the_numbers_do(tmp_path):
     given = protocol(["dsc"], n_raters=1, labels=REGIONS)
     drawn = nested_masks(1, 1)[0]
@@ -183,6 +200,21 @@ def test_ignored_voxels_count_as_if_the_image_ended_before_them(tmp_path):
     boxes &= got.index.get_level_values("metric") == "mr_ece"  # their box ends elsewhere
     np.testing.assert_allclose(got[~boxes], expected[~boxes], rtol=1e-12)
     assert got.notna().all()
+
+
+@pytest.mark.parametrize("metric", [name for name, m in METRICS.items() if m.needs_probability])
+def test_a_map_of_a_case_that_is_ignored_as_a_whole_is_no_fault_of_ours(tmp_path, metric):
+    use = {"name": metric} | ({} if METRICS[metric].worst is not None else {"worst": 9.0})
+    structures = {"file": "vessels", "labels": {"aorta": 1}}
+    more = {"structures": structures} if METRICS[metric].scope == "structure" else {}
+    given = protocol([use], n_raters=2, ignore=9, **more)
+    masks = balls(5, 2).astype(np.uint8)
+    raters = {"1": np.full_like(masks[0], 9), "2": masks[1]}
+    write_case(tmp_path, given, "P1", raters, {"A": (masks[0], {"foreground": soft(masks[0], 3)})})
+    if more:
+        put(tmp_path / "reference", "vessels", masks[0], case="P1")
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    assert segjury.run(given, **places).problems == ()
 
 
 def test_what_is_predicted_where_all_is_ignored_costs_nothing(tmp_path):

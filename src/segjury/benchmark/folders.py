@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from segjury import images
 from segjury.arrays import Shape
-from segjury.benchmark.layout import CaseFiles, Place, folder_names, is_narrower, stems_below
+from segjury.benchmark.layout import (
+    CaseFiles,
+    Place,
+    folder_names,
+    is_narrower,
+    names_beginning,
+    stems_below,
+)
 from segjury.benchmark.names import check_name, place_in
 from segjury.errors import InputError, MissingInputError, did_you_mean
 from segjury.protocols import Protocol
@@ -229,14 +235,13 @@ def sample_places(protocol: Protocol, method_folder: Path, case: str) -> list[li
     place = Place.of(pattern, method_folder, case)
     before, _, after = place.stem.partition(SAMPLE)
     found: dict[int, list[Path]] = {}
-    with suppress(OSError):
-        for path in sorted(place.folder.iterdir()):
-            end = images.suffix(path.name) or ""
-            stem = path.name.removesuffix(end)
-            number = stem.removeprefix(before).removesuffix(after)
-            is_number = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
-            if end and is_number and stem == f"{before}{number}{after}":
-                found.setdefault(int(number), []).append(path)
+    for name in names_beginning(place.folder, before):
+        end = images.suffix(name) or ""
+        stem = name.removesuffix(end)
+        number = stem.removeprefix(before).removesuffix(after)
+        is_number = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
+        if end and is_number and stem == f"{before}{number}{after}":
+            found.setdefault(int(number), []).append(place.folder / name)
     return [found[number] for number in sorted(found)]
 
 
@@ -407,11 +412,15 @@ def content(path: Path, expected_shape: Shape | None = None) -> bytes:
         return f"{path}: {error}".encode(errors="surrogateescape")
 
 
-def digest(paths: Iterable[Path], content: Callable[[Path], bytes] = content) -> str:
-    """Fingerprint of files by name and content."""
+def digest(paths: Iterable[Path], root: Path, content: Callable[[Path], bytes] = content) -> str:
+    """Fingerprint of files by their place below `root` and content.
+
+    The name alone would not do: in folders of raters, all files of a case have the same.
+    """
     total = hashlib.blake2b(digest_size=16)
     for path in paths:
-        total.update(path.name.encode(errors="surrogateescape") + b"\0" + content(path))
+        place = os.fspath(path.relative_to(root)).encode(errors="surrogateescape")
+        total.update(place + b"\0" + content(path))
     return total.hexdigest()
 
 

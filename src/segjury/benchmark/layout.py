@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
+import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from segjury import images
@@ -18,6 +21,7 @@ from segjury.protocols.patterns import CASE, filled, lies_in_case_folder, matche
 from segjury.protocols.reference import Reference
 
 MOST_FILES = 1_000_000  # that are looked through for cases
+AT_REST_NS = 2_000_000_000  # since its last change, a folder's time tells whether it changed again
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,14 @@ class CaseFiles:
 
     def _rater(self, name: str) -> Place:
         return Place.of(self.spec.raters, self.root, self.case, rater=name)
+
+    def name_of(self, place: Place) -> str:
+        """What tells a file from the others of the case: its name, if need be with its folders."""
+        beside = filter(None, (self.image, self.consensus, self.structures))
+        others = [*self.raters.values(), *self.repeats.values(), *beside]
+        if [other.stem for other in others].count(place.stem) < 2:
+            return place.stem
+        return (place.folder.relative_to(self.root) / place.stem).as_posix()
 
     @property
     def first(self) -> Place:
@@ -208,6 +220,24 @@ def files_at(folder: Path, depth: int) -> Iterator[tuple[str, ...]]:
                     waiting.append((*above, entry.name))
 
 
+def names_beginning(folder: Path, start: str) -> list[str]:
+    """The names in a folder that begin so, in order; none where it cannot be looked into."""
+    try:
+        changed_ns = folder.stat().st_mtime_ns
+        at_rest = time.time_ns() - changed_ns > AT_REST_NS
+        names = (_listed if at_rest else _listed.__wrapped__)(folder, changed_ns)
+    except OSError:
+        return []
+    first = bisect.bisect_left(names, start)
+    return names[first : bisect.bisect_left(names, f"{start}{chr(sys.maxunicode)}", first)]
+
+
+@lru_cache(maxsize=4)
+def _listed(folder: Path, _changed_ns: int) -> list[str]:
+    """The names in a folder since it last changed: where files lie flat, each case asks for it."""
+    return sorted(path.name for path in folder.iterdir())
+
+
 def folder_names(folder: Path, of: str) -> list[str]:
     """The folders in a folder, but hidden ones, whatever their names."""
     _refuse_no_folder(folder, f"one folder per {of}")
@@ -261,15 +291,11 @@ def unknown_raters(
         for pattern in (spec.image, spec.consensus, spec.structures and spec.structures.file)
         if pattern
     ]
-    found: dict[str, list[str]] = {}
     depth = filled(spec.raters).count("/") + 1
+    found: dict[str, list[str]] = {}
     for path in stems_below(reference, depth):
         told = anyone.fullmatch(path)
-        if (
-            told
-            and told["case"] in known
-            and not ours.fullmatch(path)
-            and not any(o.fullmatch(path) for o in others)
-        ):
+        known_rater = ours.fullmatch(path) or any(other.fullmatch(path) for other in others)
+        if told and told["case"] in known and not known_rater:
             found.setdefault(told["case"], []).append(path.rpartition("/")[2])
     return found

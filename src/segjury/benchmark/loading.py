@@ -35,6 +35,7 @@ from segjury.runtime import prefetch
 READ_AHEAD_BYTES = 2 << 30  # for the predictions of a case that are in memory together
 MOST_AHEAD = 2
 WELL_COMPRESSED = 16
+MOST_SETS = 255  # of labels, as many as a byte can number
 
 # ---- reference -----------------------------------------------------------------------------
 
@@ -123,7 +124,8 @@ def numbered(
     """Voxels of the scored labels, and of these the classes of the protocol.
 
     Where labels do not overlap, these are 1, 2, ... in the order of the labels. The sets of labels
-    that a file with channels holds are added to `classes` where they are not in it.
+    that a file with channels holds are added to `classes` where they are not in it, as far as a
+    byte can number them.
     """
     table = np.zeros(256, np.uint8)  # no number in a file is larger
     if mask.members is None:
@@ -133,6 +135,9 @@ def numbered(
         known = list(spec.classes) if classes is None else classes
         for number, labels in enumerate(mask.members):
             if labels and labels not in known:
+                if len(known) == MOST_SETS:
+                    what = f"the labels overlap in more than {MOST_SETS} different ways"
+                    raise InputError(what, "Store fewer labels", kind="overlapping-labels")
                 known.append(labels)
             table[number] = known.index(labels) + 1 if labels else 0
     return mask.marks.relabelled(lambda labels: table[labels])
@@ -272,7 +277,7 @@ def _samples(
     wanted = protocol.needs_samples or found.no_maps
     if found.no_samples or not wanted:
         return (), str(found.no_samples or ""), []
-    read, warnings = [], list[str]()
+    read, warnings, before = [], list[str](), len(classes)
     try:
         for path in found.samples:
             mask = read_predicted_mask(protocol, path, grid)
@@ -281,6 +286,7 @@ def _samples(
     except InputError as error:
         if found.mask is None:
             raise
+        del classes[before:]  # so that the mask may have as many of its own
         return (), str(error), []
     return tuple(read), "", list(dict.fromkeys(warnings))
 

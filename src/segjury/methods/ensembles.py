@@ -152,8 +152,7 @@ def write_ensemble(
             except InputError as error:
                 notes.append(f"case {case}: without {method}: {error}")
                 continue
-            if vote.no_maps:
-                why = next(iter(vote.no_maps.values()))
+            if why := _no_vote(protocol, vote):
                 notes.append(f"case {case}: without {method}: {why}")
             else:
                 votes.append(vote)
@@ -161,6 +160,16 @@ def write_ensemble(
             _write(ensemble, protocol, votes, grid, folder, case)
         progress(case)
     return notes
+
+
+def _no_vote(protocol: Protocol, prediction: PredictedCase) -> str:
+    """Why a prediction cannot vote; nothing where it can."""
+    for no_map in prediction.no_maps.values():
+        return no_map
+    known = len(protocol.reference.classes)
+    if any(values.max(initial=0) > known for _, values in prediction.marks.pieces()):
+        return "its labels overlap as no number of the protocol says"
+    return ""
 
 
 def _make_folder(folder: Path, ensemble: Ensemble) -> None:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from segjury.consensus import MAX_PATTERNS
 from segjury.errors import is_hidden
 from segjury.protocols.options import ProtocolPart
-from segjury.protocols.patterns import CASE, RATER, Pattern
+from segjury.protocols.patterns import CASE, LABEL, RATER, SAMPLE, Pattern
 
 WHOLE = "all"  # the structure of a row about the whole case
 CONSENSUS = "consensus"  # stands beside the raters in tables, so that none is called so
@@ -21,6 +21,8 @@ MOST_SHOWN = 80  # characters of what was got, in a message
 def _shown(name: str) -> str:
     if any(map(is_hidden, name)):
         raise ValueError("the name has characters that cannot be shown")
+    if set("{}") & set(name):
+        raise ValueError("the name has a brace, which means something else in the names of files")
     return name
 
 
@@ -144,6 +146,9 @@ class Reference(ProtocolPart):
             if pattern and RATER in pattern:
                 raise ValueError(f"{pattern} is one file of a case, without {RATER}")
         given = [pattern for pattern in patterns if pattern]
+        for pattern in given:
+            if foreign := [each for each in (LABEL, SAMPLE) if each in pattern]:
+                raise ValueError(f"{pattern} is in the reference, which has no {foreign[0]}")
         if len(set(given)) < len(given):
             raise ValueError("two files of a case have the same name")
         return self

@@ -350,7 +350,8 @@ def _input_files(task: CaseTask, methods: Sequence[str]) -> InputFiles:
 
 def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dict[str, str]:
     """Per method: changes whenever its result could, with inputs, protocol, readings or code."""
-    reference = digest(reference_inputs(task.protocol, task.reference, task.case), read)
+    given = reference_inputs(task.protocol, task.reference, task.case)
+    reference = digest(given, task.reference, read)
     refused = _refused(task)
     how = [code_fingerprint(), FORMAT, task.protocol.scoring_hash, *task.readings, _links(task)]
     marks = {}
@@ -360,7 +361,7 @@ def fingerprints(task: CaseTask, read: Callable[[Path], bytes] = content) -> dic
         outside = [path.name for path in (folder, *paths) if escapes(path, folder)]
         layout = prediction_layout(task.protocol, folder, task.case)
         shared = [refused[method].words] if method in refused else []
-        found = [reference, layout, digest(paths, read), *outside, *shared]
+        found = [reference, layout, digest(paths, folder, read), *outside, *shared]
         marks[method] = "\0".join([*how, *found])
     return marks
 

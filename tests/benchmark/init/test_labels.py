@@ -57,10 +57,18 @@ def test_a_number_that_dataset_json_does_not_name_may_stay_in_the_files(tmp_path
     assert made.notes == ("masks have labels that dataset.json does not name: 2",)
 
 
-@pytest.mark.parametrize("name", ["a/b", "a\nb", "all", "x" * 300, "a\u202eb", '"quoted"', "é"])
+@pytest.mark.parametrize(
+    "name", ["a/b", "a\nb", "all", "x" * 300, "a\u202eb", '"quoted"', "é", "{a}", "", " "]
+)
 def test_a_name_that_no_label_can_have_is_changed_into_one_that_can(tmp_path, name):
     made = dataset(tmp_path, labels={"background": 0, name: 1, "b": 2})
     assert list(made.protocol.reference.labels.values()) == [1, 2]
+
+
+def test_no_label_is_lost_where_the_name_with_a_number_is_taken_too(tmp_path):
+    named = {"0": "background", "1": "a 3", "2": "a", "3": "a\n"}
+    made = dataset(tmp_path, labels=named)
+    assert made.protocol.reference.labels == {"a 3": 1, "a": 2, "a 4": 3}
 
 
 BROKEN = {
@@ -126,6 +134,15 @@ def test_names_of_an_itk_snap_label_file(tmp_path):
     made = propose(tmp_path)
     assert made.protocol.reference.labels == {"left atrium": 1, "vein": 2}
     assert "# names from labels.txt" in made.text
+
+
+def test_no_label_of_an_itk_snap_file_is_lost_where_names_are_alike(tmp_path):
+    put_all(tmp_path, "a", "b", labels=(1, 2, 3))
+    names = {1: "vein 3", 2: "vein", 3: "vein"}
+    lines = [f'{number} 0 0 0 1 1 1 "{name}"' for number, name in names.items()]
+    (tmp_path / "labels.txt").write_text("\n".join(lines))
+    labels = propose(tmp_path).protocol.reference.labels
+    assert labels == {"vein 3": 1, "vein": 2, "vein 4": 3}
 
 
 def test_names_in_the_header_of_a_slicer_segmentation(tmp_path):

@@ -72,7 +72,10 @@ def check_prediction(
         return CheckedPrediction(problems)
     problems += _check_size(mask)
     classes = list(protocol.reference.classes)
-    marks = numbered(mask, protocol.reference, classes)
+    try:
+        marks = numbered(mask, protocol.reference, classes)
+    except InputError as error:
+        return CheckedPrediction([*problems, failed(error, None)])
     voxels, numbers = marks.voxels, marks.labels
     meets = None
     comparable = len(classes) == len(protocol.reference.classes)

@@ -65,8 +65,9 @@ def check_reference(protocol: Protocol, root: Path, case: str) -> CheckedReferen
     for place in raters.values():
         mask = read_mask(protocol, place, spec.allowed_labels, grid, problems)
         if mask is not None:
-            masks[place.stem] = mask
-            problems += _odd_spacing(mask.grid, place.stem) if grid is None else []
+            name = files.name_of(place)
+            masks[name] = mask
+            problems += _odd_spacing(mask.grid, name) if grid is None else []
             grid = grid or mask.grid
     for place in files.repeats.values():
         if place.candidates:

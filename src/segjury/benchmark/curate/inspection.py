@@ -137,10 +137,10 @@ def _add_mask(case: CuratedCase, to: dict[str, LabelMap], place: Place, labels: 
 
     The shape to have is that of the first rater who can be read.
     """
-    name = place.stem
+    name = case.files.name_of(place)
     try:
         path = place.find()
-        name = path.name
+        name += path.name.removeprefix(place.stem)
         grid = case.grid if case.raters else None
         to[name] = read_mask(case.protocol, path, labels, grid)
     except InputError as error:

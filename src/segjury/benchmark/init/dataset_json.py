@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ NAME = "dataset.json"
 MOST_BYTES = 1 << 24  # it may list every training case
 MOST_LABELS = 255
 LONGEST_NAME = 100
+_NO_PART = str.maketrans("/\\{}", "--()")  # of a file's name, or of a pattern
 FIX = 'Write "labels": {"background": 0, "kidney": 1, ...}, or move the file away'
 
 
@@ -72,7 +74,7 @@ def read_dataset(path: Path) -> Labels | None:
                 raise InputError(f"{path.name}: ignore is {_shown(value)}, not one number", FIX)
             ignore = held[0]
         elif held != (0,):
-            numbers[_free(usable_name(name), numbers)] = held
+            numbers[free_name(usable_name(name), numbers)] = held
     if not numbers:
         raise InputError(f"{path.name}: labels names none but the background", FIX)
     _refuse_clash(path, numbers, ignore)
@@ -110,14 +112,15 @@ def _title(content: Mapping[str, Any]) -> str:
 
 def usable_name(name: str) -> str:
     """A name as a label may be called: one line, part of a file name, and not too long."""
-    shown = "".join(" " if is_hidden(sign) else "-" if sign in "/\\" else sign for sign in name)
+    shown = "".join(" " if is_hidden(sign) else sign for sign in name).translate(_NO_PART)
     text = " ".join(shown.split())[:LONGEST_NAME].strip()
-    return f"{text} (label)" if text in (WHOLE, "") else text
+    return f"{text} (label)".strip() if text in (WHOLE, "") else text
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """A name that no other label has."""
-    return name if name not in taken else f"{name} {len(taken) + 1}"
+def free_name(name: str, taken: Mapping[str, Any], number: int | None = None) -> str:
+    """A name that no other label has; a number is put behind one that is taken."""
+    others = (f"{name} {k}" for k in count(number or len(taken) + 1))
+    return name if name not in taken else next(other for other in others if other not in taken)
 
 
 def _shown(value: Any) -> str:

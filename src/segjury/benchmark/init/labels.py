@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segjury import images
-from segjury.benchmark.init.dataset_json import Labels, find_dataset, read_dataset, usable_name
+from segjury.benchmark.init.dataset_json import (
+    Labels,
+    find_dataset,
+    free_name,
+    read_dataset,
+    usable_name,
+)
 from segjury.errors import InputError
 from segjury.wording import plural
 
@@ -90,7 +96,7 @@ def find_labels(folder: Path, masks: Sequence[Path], seen: Seen) -> Labels:
     labels: dict[str, tuple[int, ...]] = {}
     for number in seen.numbers:
         name = names.get(number) or f"label_{number}"
-        labels[name if name not in labels else f"{name} {number}"] = (number,)
+        labels[free_name(name, labels, number)] = (number,)
     return Labels(labels, source=source if any(n in names for n in seen.numbers) else "")
 
 

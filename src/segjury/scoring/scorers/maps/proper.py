@@ -15,7 +15,9 @@ def score_brier(
 ) -> Measured:
     """Brier score against each rater."""
     rated = comparison.rated_map(label, use)
-    return _against_each(comparison, "brier", proper.brier_of(rated)) if rated else NO_MARK
+    if rated is None or not rated.voxels:
+        return NO_MARK
+    return _against_each(comparison, "brier", proper.brier_of(rated))
 
 
 @scorer(proper.NLL)
@@ -24,7 +26,7 @@ def score_nll(
 ) -> Measured:
     """Negative log-likelihood of each rater's mask."""
     rated = comparison.rated_map(label, use)
-    if rated is None:
+    if rated is None or not rated.voxels:
         return NO_MARK
     return _against_each(comparison, "nll", proper.nll_of(rated, clip=use.clip))
 
