@@ -198,7 +198,7 @@ def test_other_files_that_may_be_masks_are_told(tmp_path, masks):
     assert note == "predictions are read as TeamA, and not as {case}/TeamB"
 
 
-@pytest.mark.parametrize("written", ["{case}/sample_0{k}", "{case}_s{k}", "draws/{case}_s{k}"])
+@pytest.mark.parametrize("written", ["{case}/sample_0{k}", "{case}_sample{k}", "draws/{case}_s{k}"])
 def test_samples_need_no_mask(tmp_path, read_twice, written):
     runs = predict(tmp_path / "runs", *(written.replace("{k}", str(k)) for k in (1, 2, 3)))
     made = propose(read_twice, runs)
