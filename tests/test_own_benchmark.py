@@ -114,7 +114,7 @@ def test_all_that_lies_there_is_found(done):
     assert done["init"].stderr.splitlines()[:-1] == [
         "5 cases, files side by side, as {case}_reader-{rater}",
         "4 raters: A, B, C, D",
-        "3 raters marked 4 cases, 4 raters 1",
+        "4 cases have 3 raters, 1 has 4",
         "labels kidney and mass (1, 2), mass (2): dataset.json",
         "5 methods: close, mirrored, no-maps, turned, wide, masks as segmentation",
         "probability maps of 4 methods as probability",

@@ -17,7 +17,7 @@ import SimpleITK as sitk
 
 import segjury
 from segjury.benchmark.check import KINDS, check
-from segjury.benchmark.check.problem import warning
+from segjury.benchmark.check.problem import lines, warning
 from segjury.benchmark.phantoms import BENCHMARKS, benchmark_writer
 from segjury.errors import InputError, escaped
 from segjury.images import read_volume, write_volume
@@ -802,3 +802,20 @@ def test_names_cannot_break_a_line():
     )
     assert line == r"warning: case a\rb, method ü: has\na \x1b[31mred\x1b[0m name \u2028 \udcff"
     assert escaped("plain ü 脑") == "plain ü 脑"
+
+
+def test_one_methods_files_side_by_side_need_no_reference(clean, tmp_path):
+    for case in ("P1", "P2"):
+        mask = clean / PDACVI / "predictions" / "A" / case / "segmentation.nii.gz"
+        shutil.copy(mask, tmp_path / f"{case}.nii.gz")
+    found = checked(clean / PDACVI, reference=None, predictions=tmp_path)
+    assert (found.methods, found.cases) == (1, 2)
+
+
+def test_how_a_reference_is_stored_is_told_once():
+    cases = [f"P{k}" for k in range(4)]
+    alike = [warning("stored-as-255", "as 255", case=case, file=f"{case}.png") for case in cases]
+    other = [warning("empty-rater", "marks nothing", case=case) for case in cases]
+    first, *rest = lines([*alike, *other], 4)
+    assert first.startswith("warning: reference: 4 of 4 cases (P0, P1, P2 and 1 more): ")
+    assert len(rest) == 4

@@ -189,3 +189,16 @@ def test_the_policy_is_in_the_record(bench):
     scored(bench, "refuse", bench / "out")
     record = json.loads((bench / "out" / "run.json").read_text())
     assert record["protocol"]["definition"]["policy"]["same_file"] == "refuse"
+
+
+def test_files_named_as_their_cases_are_told_once(tmp_path):
+    protocol = PROTOCOL.replace("annotation_{rater}", "{case}")
+    (tmp_path / "warn.toml").write_text(protocol)
+    for n, case in enumerate(CASES):
+        put(tmp_path / "reference" / f"{case}.nii.gz", 4, n)
+        put(tmp_path / "predictions" / "A" / f"{case}.nii.gz", 4 if n else 7, n)
+    said = "method A: <case>.nii.gz is a copy of <case>.nii.gz of the reference in 2 of 3 cases"
+    assert scored(tmp_path).warnings == (f"{said}: P2, P3",)
+    put(tmp_path / "predictions" / "A" / "P2.nii.gz", 7, 1)
+    said = "method A: P3.nii.gz is a copy of P3.nii.gz of the reference in 1 of 3 cases: P3"
+    assert scored(tmp_path).warnings == (said,)

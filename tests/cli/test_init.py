@@ -184,3 +184,27 @@ def test_folders_in_circles_and_far_below_are_not_followed(tmp_path):
 def test_a_name_in_a_pattern_that_is_code_of_a_terminal_is_not_printed(tmp_path):
     folder = put_all(tmp_path / "odd", "la\x1b[31mbels/c_1", "la\x1b[31mbels/c_2")
     assert "\x1b" not in refused(folder)
+
+
+def test_the_protocol_is_called_as_its_file(tmp_path):
+    put_all(tmp_path / "labels", *CASES)
+    for name, title in (("kidneys.toml", "kidneys"), ("protocol.toml", "labels")):
+        done = segjury("init", "labels", "--out", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert f'title = "{title}"' in (tmp_path / name).read_text()
+
+
+def test_files_side_by_side_are_named_where_case_folders_are_expected(nnunet):
+    done = segjury(
+        *("evaluate", "kits-2023", "--reference", "labelsTs", "--predictions", "runs"),
+        *("--out", "results"),
+        cwd=nnunet,
+    )
+    assert done.returncode == 2
+    assert "labelsTs has no case folders" in done.stderr
+    assert "`segjury init` finds out how" in done.stderr
+
+
+def test_a_protocol_file_that_is_not_there_is_called_a_file(tmp_path):
+    done = segjury("check", "my.toml", "--reference", ".", cwd=tmp_path)
+    assert done.stderr.startswith("error: there is no protocol file my.toml")

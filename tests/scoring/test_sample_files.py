@@ -7,6 +7,7 @@ import pytest
 
 import segjury
 from segjury import metrics
+from segjury.report.pictures import case_images
 from tests.small_panels import SHAPE, SPACING_MM, balls, protocol, put, soft, write_case
 
 METRICS = [{"name": "dsc"}, {"name": "thr_dsc"}, {"name": "ged"}]
@@ -138,3 +139,12 @@ def test_a_check_looks_at_samples(tmp_path, damage):
     damage(places["predictions"] / "M")
     problems = segjury.check(given, **places).problems
     assert [(each.severity, each.kind) for each in problems] == [("error", DAMAGE[damage])]
+
+
+def test_pictures_show_the_samples_as_mask_and_map(tmp_path):
+    given, places = benchmark(tmp_path)
+    images = case_images(given, *places.values(), "P1", ["M"])
+    samples = balls(2, 6)
+    share = images.probabilities["M"]["foreground"]
+    assert share.sum() == pytest.approx(samples.mean(axis=0).sum())
+    assert images.predictions["M"].sum() == (samples.mean(axis=0) > 0.5).sum()

@@ -31,9 +31,18 @@ class Copy:
     @property
     def words(self) -> str:
         """What its file is."""
+        return self._words(self.file, self.original)
+
+    @property
+    def words_of_any_case(self) -> str:
+        """The same, where files are named as their cases, for several of these."""
+        names = (self.file, self.original)
+        return self._words(*(name.replace(self.case, "<case>") for name in names))
+
+    def _words(self, file: str, original: str) -> str:
         whose = f"method {self.of}" if self.of else "the reference"
         what = "the same file as" if self.shared else "a copy of"
-        return f"{self.file} is {what} {self.original} of {whose}"
+        return f"{file} is {what} {original} of {whose}"
 
     @property
     def error(self) -> InputError:

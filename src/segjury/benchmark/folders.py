@@ -76,7 +76,9 @@ def _is_submission(protocol: Protocol, folder: Path, cases: Sequence[str] | None
         mask = protocol.prediction.mask
         if not lies_in_case_folder(mask):
             return bool(masks_by_case(protocol, folder))
-        return bool(inside) and all(Place.of(mask, folder, name).candidates for name in inside)
+        if not inside:  # files as nnU-Net writes them
+            return any(images.suffix(path.name) for path in folder.iterdir())
+        return all(Place.of(mask, folder, name).candidates for name in inside)
     holds = any(prediction_inputs(protocol, folder, case) for case in cases)
     methods = (name for name in inside if name not in set(cases))
     return holds and not any(

@@ -244,6 +244,11 @@ def folder_names(folder: Path, of: str) -> list[str]:
     names = sorted(p.name for p in folder.iterdir() if images.is_folder(p) and p.name[0] != ".")
     if not names:
         fix = f"Give the folder that has one folder per {of}"
+        if of == "case" and any(images.suffix(path.name) for path in folder.iterdir()):
+            fix += (
+                ". Where files lie side by side, the protocol has to say so: `segjury init` finds "
+                "out how, and `reference.raters` of a copy is changed to that"
+            )
         raise InputError(f"{folder} has no {of} folders", fix)
     return names
 

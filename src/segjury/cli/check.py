@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 )
 def check(
     protocol: options.OptionalProtocolArgument = None,
-    reference: Annotated[Path | None, typer.Option(help="Folder with one folder per case.")] = None,
+    reference: Annotated[Path | None, typer.Option(help=options.REFERENCE_HELP)] = None,
     predictions: Annotated[
-        Path | None, typer.Option(help="Folder with one folder per method.")
+        Path | None, typer.Option(help="Folder with one folder per method, or of one method.")
     ] = None,
     images: Annotated[
         Path | None,

@@ -25,7 +25,9 @@ def evaluate(
     *,
     protocol: options.OptionalProtocolArgument = None,
     reference: options.ReferenceOption,
-    predictions: Annotated[Path, typer.Option(help="Folder with one folder per method.")],
+    predictions: Annotated[
+        Path, typer.Option(help="Folder with one folder per method, or of one method.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder for scores.csv and run.json.")],
     reading: Annotated[
         str,

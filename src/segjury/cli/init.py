@@ -33,7 +33,7 @@ def init(
     link: Annotated[
         Path | None,
         typer.Option(
-            help="New folder for links to files that lie as no protocol can say: exports of Grand "
+            help="New folder for links to files whose paths no pattern describes: exports of Grand "
             "Challenge, several BIDS sessions.",
         ),
     ] = None,
@@ -45,10 +45,10 @@ def init(
         ),
     ] = "",
 ) -> None:
-    """Make a protocol from what lies in a folder: who marked what, where, and with which labels.
+    """Make a protocol for the files in a folder: its raters, cases, labels and metrics.
 
     It finds raters and cases in the names of files and folders, reads some of the masks, and knows
-    nnU-Net's dataset.json. What it could not know is a comment with TODO in the file.
+    nnU-Net's dataset.json. What the files do not say is marked TODO in the protocol.
     """
     from segjury.benchmark.init import init as made_from
     from segjury.cli.output.terminal import answer, log, warn

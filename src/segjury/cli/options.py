@@ -31,12 +31,13 @@ OptionalProtocolArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[PROTOCOL]",
-        help="Name of a protocol, or the path of a .toml file; made from the files where absent.",
+        help="Name of a protocol, or path of a .toml file. Without one, it is made from the files.",
         autocompletion=completion.protocols,
         show_default=False,
     ),
 ]
-ReferenceOption = Annotated[Path, typer.Option(help="Folder with one folder per case.")]
+REFERENCE_HELP = "Folder of the raters' masks: one folder per case, or as the protocol says."
+ReferenceOption = Annotated[Path, typer.Option(help=REFERENCE_HELP)]
 JobsOption = Annotated[
     int | None,
     typer.Option(min=1, help="Processes.", show_default="by cores and memory"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segjury.images.finding import candidates, find, is_file, is_folder, suffix
+from segjury.images.finding import candidates, find, is_file, is_folder, is_picture, suffix
 from segjury.images.formats import SUFFIXES, WRITTEN
 from segjury.images.formats.npz import read_nnunet_probability
 from segjury.images.formats.values import whole_numbers
@@ -27,6 +27,7 @@ __all__ = [
     "find",
     "is_file",
     "is_folder",
+    "is_picture",
     "read_grid",
     "read_label_numbers",
     "read_mask",

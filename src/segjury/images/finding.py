@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from segjury.errors import InputError, MissingInputError
-from segjury.images.formats import SUFFIXES
+from segjury.images.formats import SUFFIXES, raster
 from segjury.images.unread import unread_sibling
 
 
@@ -29,6 +29,11 @@ def is_folder(path: Path) -> bool:
 def suffix(name: str) -> str | None:
     """The known ending of a file's name; None if it has none."""
     return next((end for end in SUFFIXES if name.endswith(end)), None)
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file is a picture, which says nothing of voxel sizes or sides of the body."""
+    return path.name.endswith(raster.SUFFIXES)
 
 
 def candidates(folder: Path, stem: str) -> list[Path]:

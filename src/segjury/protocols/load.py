@@ -29,6 +29,10 @@ def protocol_text(name_or_path: str | Path) -> str:
     if name in builtin_names():
         return (resources.files(__package__) / f"{name}.toml").read_text("utf-8")
     path = Path(name)
+    if not path.is_file() and path.suffix == ".toml":
+        raise InputError(
+            f"there is no protocol file {name}", "Give its path, or have `segjury init` write one"
+        )
     if not path.is_file():
         raise InputError(
             f"there is no protocol '{name}'",

@@ -137,6 +137,8 @@ def _on_cohorts(study: RaterStudy, label: str) -> Iterator[str]:
 
 
 def _on_volumes(study: RaterStudy, label: str) -> Iterator[str]:
+    if label == WHOLE and study.protocol.reference.overlap:
+        return  # their sum would count voxels twice
     cases = _of_several(study, label)
     yield (
         f"all raters mark {_volume(cases['everyone_cm3'])} of a case, at least one marks "
@@ -161,7 +163,12 @@ def _on_bias(study: RaterStudy, label: str) -> Iterator[str]:
     cases = int(own["cases"].max())
     least = len(own) * smallest_p(cases)
     if not told and least >= alpha:
-        yield f"{plural(cases, 'case')} cannot show who draws larger: too few for a test."
+        most = f"no rater marked more than {plural(cases, 'case')}"
+        yield (
+            f"{plural(cases, 'case')} cannot show who draws larger: too few for a test."
+            if study.protocol.reference.is_complete
+            else f"nobody is tested for drawing larger: {most}, too few for a test."
+        )
     elif not told:
         yield f"no rater is shown to draw larger or smaller than the others at {alpha:g}."
 

@@ -103,10 +103,11 @@ def _scoring(
     if protocol.name:
         yield (
             f"Scores are those of {what}, computed with segjury {origin.version or version} "
-            f"under the protocol {protocol.name} ({protocol.title.rstrip('.')})."
+            f"under the protocol {_named(protocol)}."
         )
     else:
         yield f"Scores of {what} were given as a table; how they were computed is not recorded."
+    yield from protocol.on_files
     yield from (f"{sentence}." for sentence in study.on_table)
     if protocol.hash:
         yield f"The protocol file has the SHA-256 {protocol.hash}."
@@ -114,15 +115,24 @@ def _scoring(
         yield f"The table of scores has the SHA-256 {table_hash}."
 
 
+def _named(protocol: ProtocolSummary) -> str:
+    title = protocol.title.rstrip(".")
+    return protocol.name if title in ("", protocol.name) else f"{protocol.name} ({title})"
+
+
 def _readings(study: Study) -> Iterator[str]:
     if study.reading == "given":
         return
-    yield (
-        "A reading is one definition of the protocol's scores: "
-        + "; ".join(f"{name}, {words}" for name, words in READINGS.items())
-        + "."
-    )
-    yield f"Figures and tests are of the {study.reading} reading."
+    readings = set(study.scores["reading"])
+    if readings == {"corrected"}:
+        yield "All scores are in the corrected reading, segjury's own definition of each metric."
+    else:
+        yield (
+            "A reading is one definition of the protocol's scores: "
+            + "; ".join(f"{name}, {words}" for name, words in READINGS.items())
+            + "."
+        )
+        yield f"Figures and tests are of the {study.reading} reading."
     for reading, remarks in study.rules.remarks.items():
         if remarks:
             yield f"In the {reading} reading: {'; '.join(remarks)}."

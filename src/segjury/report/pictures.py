@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from segjury.benchmark.loading import (
 )
 from segjury.benchmark.names import place_in
 from segjury.errors import InputError
-from segjury.images import read_volume
+from segjury.images import is_picture, read_volume
 from segjury.images.grid import Grid, Tolerance
 from segjury.images.labels import LabelMap
 from segjury.metrics.overlap import THRESHOLDS
@@ -109,7 +109,8 @@ def case_images(
 ) -> CaseImages:
     """Read what can be drawn of a case: the part of its images around the masks.
 
-    A method whose prediction is missing or cannot be used is left out; its rows say why.
+    A method whose prediction is missing or cannot be used is left out, as is one without the
+    probability map that the protocol asks for; its rows say why.
     """
     loaded = load_reference(protocol, reference, case)
     masks: dict[str, LabelMap] = {}
@@ -138,35 +139,41 @@ def case_images(
         direction=loaded.grid.direction,
         corner=(box[0].start, box[1].start, box[2].start),
         everyone=tuple(everyone or methods),
+        has_sides=not is_picture(CaseFiles.of(protocol, reference, case).first.find()),
     )
-    return _with_maps(images, protocol, files_of, loaded.grid, box)
-
-
-def _with_maps(
-    images: CaseImages,
-    protocol: Protocol,
-    files_of: Mapping[str, PredictionFiles],
-    grid: Grid,
-    box: Box,
-) -> CaseImages:
-    """The images with the probability maps of the label that pictures show, where there are any.
-
-    A method whose map cannot be used is left out. Maps stay as precise as stored, since what is
-    above a threshold depends on it.
-    """
     if not protocol.probability_stems:
         return images
-    label = most_disputed_label(images)
-    maps = {}
+    label, maps = most_disputed_label(images), {}
     for method in images.predictions:
         with suppress(InputError):
-            path = files_of[method].probabilities.get(label)
-            if path is None:
-                continue
-            values = read_probability_map(protocol, path, label, grid).array
-            maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
+            place, paths = place_in(predictions, method, "method"), files_of[method]
+            values = _map(protocol, place, case, paths, label, loaded.grid, follow_links)
+            if values is not None:
+                maps[method] = {label: values[box].copy(order="F")}  # a view would keep all of it
     drawn = {method: mask for method, mask in images.predictions.items() if method in maps}
     return replace(images, predictions=drawn, probabilities=maps)
+
+
+def _map(
+    protocol: Protocol,
+    method_folder: Path,
+    case: str,
+    paths: PredictionFiles,
+    label: str,
+    grid: Grid,
+    follow_links: bool,
+) -> NDArray[Any] | None:
+    """The probability map of a label, or the mean of the samples; None where there is neither.
+
+    Maps stay as precise as stored, since what is above a threshold depends on it.
+    """
+    if path := paths.probabilities.get(label):
+        return read_probability_map(protocol, path, label, grid).array
+    if not paths.samples:
+        return None
+    read = load_prediction(protocol, method_folder, case, grid, follow_links=follow_links)
+    mean = read.probabilities[list(protocol.probability_stems).index(label)]
+    return None if mean is None else mean.array
 
 
 def _predicted(

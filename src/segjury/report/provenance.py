@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from segjury.analysis.columns import Column, metric_title
 from segjury.errors import escaped
 from segjury.metrics import declared_metric
 from segjury.results import Run
-from segjury.wording import number, plain, unit
+from segjury.wording import listed, number, plain, unit
 
 _PRIVATE = {"host", "hostname", "node", "user", "username"}
 _LINK = re.compile(r"https?://[^\s<>\"']+")
@@ -52,6 +52,7 @@ class ProtocolSummary:
     sources: tuple[Source, ...] = ()
     policy: tuple[tuple[str, str], ...] = ()
     undefined: tuple[tuple[str, str], ...] = ()  # metrics that have a rule of their own for it
+    on_files: tuple[str, ...] = ()  # sentences on labels, raters and samples, where not the usual
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,40 @@ def protocol(run: Run) -> ProtocolSummary:
             for use in _sequence(given.definition.get("metrics"))
             if isinstance(use, Mapping) and use.get("undefined")
         ),
+        on_files=tuple(map(plain, _on_files(given.definition))),
     )
+
+
+def _on_files(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Regions, ignored voxels, incomplete panels, weights and samples, where there are any."""
+    reference = definition.get("reference")
+    spec: Mapping[str, Any] = reference if isinstance(reference, Mapping) else {}
+    numbers = {str(name): _sequence(held) or (held,) for name, held in _pairs_of(spec, "labels")}
+    if any(len(held) > 1 for held in numbers.values()):
+        each = (f"{name} {listed(held, last=' and ')}" for name, held in numbers.items())
+        yield (
+            f"Labels are made up of the numbers in the files: {'; '.join(each)}. Labels that share "
+            "a number overlap, and each is scored by itself."
+        )
+    if spec.get("ignore") is not None:
+        yield f"Voxels to which any rater gave {spec['ignore']} were not scored."
+    if spec.get("min_raters") is not None:
+        yield f"A case needs masks of at least {spec['min_raters']} raters, or is left out."
+    if weights := [f"{name} {weight}" for name, weight in _pairs_of(spec, "rater_weights")]:
+        shown = ", ".join(weights)
+        yield f"Raters were weighted where a score allows it: {shown}; 1 for the others."
+    uses = _sequence(definition.get("metrics"))
+    named = (declared_metric(str(use.get("name"))) for use in uses if isinstance(use, Mapping))
+    if any(metric.needs_samples for metric in named if metric):
+        yield (
+            "Of a prediction with samples and no mask, the mask is the label that most samples "
+            "give a voxel; without a probability map, the map is the share of the samples."
+        )
+
+
+def _pairs_of(part: Mapping[str, Any], key: str) -> list[tuple[Any, Any]]:
+    held = part.get(key)
+    return list(held.items()) if isinstance(held, Mapping) else []
 
 
 def _policy(definition: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

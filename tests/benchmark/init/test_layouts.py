@@ -105,7 +105,7 @@ def test_a_panel_with_gaps_needs_as_many_as_the_case_with_fewest_has(tmp_path):
     made = propose(tmp_path)
     spec = made.protocol.reference
     assert (spec.rater_names, spec.min_raters) == (("A", "B", "C", "D"), 2)
-    assert "# 2 raters marked 1 case, 3 raters 1, 4 raters 2\n" in made.text
+    assert "# 1 case has 2 raters, 1 has 3, 2 have 4\n" in made.text
     assert spec.raters == "labels/{case}_reader-{rater}"
 
 

@@ -196,3 +196,21 @@ def test_other_files_that_may_be_masks_are_told(tmp_path, masks):
     put_all(runs, *(f"{case}/{method}" for case in CASES for method in ("TeamA", "TeamB")))
     (note,) = propose(masks, runs).notes
     assert note == "predictions are read as TeamA, and not as {case}/TeamB"
+
+
+@pytest.mark.parametrize("written", ["{case}/sample_0{k}", "{case}_sample{k}", "draws/{case}_s{k}"])
+def test_samples_need_no_mask(tmp_path, read_twice, written):
+    runs = predict(tmp_path / "runs", *(written.replace("{k}", str(k)) for k in (1, 2, 3)))
+    made = propose(read_twice, runs)
+    assert any("2 methods: A, B, no masks" in line for line in made.found)
+    assert "ged" in names(made)
+    scores = evaluate(made.protocol, reference=read_twice, predictions=runs)
+    assert set(scores["status"]) == {"ok"}
+
+
+def test_samples_alone_are_scored_beside_one_rater_too(tmp_path, masks):
+    runs = predict(tmp_path / "runs", "{case}/sample_01", "{case}/sample_02")
+    made = propose(masks, runs)
+    assert {"dsc", "ged"} <= set(names(made))
+    scores = evaluate(made.protocol, reference=masks, predictions=runs)
+    assert set(scores["status"]) == {"ok"}

@@ -14,6 +14,11 @@ from segjury.wording import listed
 Severity = Literal["error", "warning"]
 MOST_NAMED = 3  # of the names that a message is about
 ENOUGH_CASES = 3  # of a method with one kind of problem, to tell of them once
+STORED = (
+    "reoriented",
+    "stored-as-255",
+    "pixdim-differs",
+)  # said of all files of a reference at once
 MOST_ALIKE = 10  # problems that a text lists before it counts them
 
 
@@ -82,7 +87,8 @@ def warning(
 def lines(problems: Sequence[Problem], cases: int = 0) -> list[str]:
     """A line for each problem; of many alike in one place, the first and how many more.
 
-    What a method does alike in three cases or more, of so many, is one line.
+    What a method does alike in three cases or more, of so many, is one line; so is how the files
+    of the reference are stored.
     """
     return _lines(list(_by_method(problems, cases)))
 
@@ -92,8 +98,9 @@ def _by_method(problems: Sequence[Problem], cases: int) -> Iterator[Problem]:
     found: dict[tuple[str, str, str], list[Problem]] = {}
     empty = {problem.method for problem in problems if problem.kind == "empty-method"}
     for each in problems:
-        if each.method and each.case and each.method not in empty:
-            found.setdefault((each.severity, each.kind, each.method), []).append(each)
+        whole = each.method not in empty if each.method else each.kind in STORED
+        if whole and each.case:
+            found.setdefault((each.severity, each.kind, each.method or ""), []).append(each)
     told = set()
     for each in problems:
         key = (each.severity, each.kind, each.method or "")
@@ -106,7 +113,8 @@ def _by_method(problems: Sequence[Problem], cases: int) -> Iterator[Problem]:
             of = f"{len(where)} of {cases} cases" if cases else f"{len(where)} cases"
             names = listed(where, most=MOST_NAMED)
             message = f"{of} ({names}): {KINDS[each.kind]}. In {each.case}: {each.message}"
-            yield replace(each, case=None, message=message)
+            place = each.file if each.method else "reference"
+            yield replace(each, case=None, file=place, message=message)
 
 
 def _lines(problems: Sequence[Problem]) -> list[str]:

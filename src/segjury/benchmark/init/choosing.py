@@ -17,6 +17,7 @@ class Data:
     maps: bool
     samples: bool
     overlap: bool  # labels that share voxels
+    masks: bool = True  # of predictions; else they are made of the samples
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ def _sampled(data: Data) -> bool:
     return data.several_raters and data.samples
 
 
+def _spread_of_samples(data: Data) -> bool:
+    # samples are read where a metric asks for them: of one rater too, if there is nothing else
+    return data.samples and (data.several_raters or not data.masks)
+
+
 # One line each, in the order of a table; a metric that does not exist is passed over.
 CHOICES = (
     Choice("dsc", "overlap"),
@@ -71,7 +77,7 @@ CHOICES = (
         {"region": "near"},
     ),
     Choice("crps", "volume, against the spread of the raters' volumes", _spread),
-    Choice("ged", "samples against raters, both as distributions", _sampled),
+    Choice("ged", "samples against raters, both as distributions", _spread_of_samples),
     Choice("dice_match", "whether each rater has a sample of their own", _sampled),
 )
 

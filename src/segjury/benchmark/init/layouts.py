@@ -225,7 +225,9 @@ def _image(listing: Listing, split: Split) -> str | None:
 
 
 def plural_counts(counts: Counter[int]) -> str:
-    """How many raters marked how many cases: `3 raters marked 1 case, 4 raters 11`."""
+    """How many cases have how many raters: `1 case has 3 raters, 11 have 4`."""
     first, *rest = sorted(counts.items())
-    said = [f"{plural(first[0], 'rater')} marked {plural(first[1], 'case')}"]
-    return listed([*said, *(f"{plural(raters, 'rater')} {cases}" for raters, cases in rest)])
+    have = "has" if first[1] == 1 else "have"
+    said = [f"{plural(first[1], 'case')} {have} {plural(first[0], 'rater')}"]
+    others = (f"{cases} {'has' if cases == 1 else 'have'} {raters}" for raters, cases in rest)
+    return listed([*said, *others])

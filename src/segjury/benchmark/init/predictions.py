@@ -27,12 +27,13 @@ NEEDED = 0.5  # of the methods that have maps, so that metrics of maps are compu
 class PredictionLayout:
     """Where the files of predictions are, as patterns below a method's folder.
 
-    `masks` are the files by method. A pattern is None where there are no such files; nnU-Net's
-    archives of probabilities need none.
+    `masks` are the files by method: those of samples where there is nothing else. A pattern is None
+    where there are no such files, but for `mask`; nnU-Net's archives of probabilities need none.
     """
 
     mask: str
     masks: Mapping[str, tuple[Path, ...]]
+    only_samples: bool = False
     probability: str | None = None
     sample: str | None = None
     with_maps: frozenset[str] = frozenset()
@@ -88,26 +89,29 @@ def recognise_predictions(
     for method in methods:
         check_name(method, "method")
     masks = _mask_templates(files)
-    if not masks:
+    samples = [t for t in files if role_of(t) == "sample"]
+    sample = _sample_pattern(samples)
+    if not masks and not sample:
         raise InputError(
-            f"{listing.folder} has no masks of the cases in a layout that a protocol can say",
-            "Expected <method>/<case>/segmentation.nii.gz or <method>/<case>.nii.gz",
+            f"{listing.folder} has no masks of the cases in a layout that a protocol can describe",
+            "Expected <method>/<case>/segmentation.nii.gz, <method>/<case>.nii.gz, or samples as "
+            "<method>/<case>/sample_01.nii.gz",
         )
-    mask, also = masks[0], masks[1:]
+    mask = masks[0] if masks else _mask_beside(sample or "")
     unused = [t for t in files if role_of(t) in ("mask", "unknown") and t not in masks]
     by_method: dict[str, list[Path]] = {method: [] for method in methods}
-    for template in (mask, *also):
+    for template in masks or samples:
         for method, of_case in files[template].items():
             by_method[method] += [of_case[case].below(listing.folder) for case in sorted(of_case)]
     maps = {t: of for t, of in files.items() if role_of(t) == "map"}
     probability, unplaced = _map_pattern(list(maps), labels)
     archives = _archives(listing, known, one_method=one_method)
     with_maps = {m for of in maps.values() for m in of} if probability else set()
-    sample = _sample_pattern([t for t in files if role_of(t) == "sample"])
-    with_samples = {m for t, of in files.items() if role_of(t) == "sample" for m in of}
+    with_samples = {method for template in samples for method in files[template]}
     return PredictionLayout(
         short(mask),
         {method: tuple(paths) for method, paths in by_method.items()},
+        not masks,
         short(probability) if probability else None,
         short(sample) if sample else None,
         frozenset(with_maps | archives),
@@ -199,6 +203,11 @@ def _sample_pattern(templates: Sequence[str]) -> str | None:
         return None
     pattern = min(found, key=lambda each: (-found[each], each))
     return pattern.removesuffix(f"_{SAMPLE}")
+
+
+def _mask_beside(sample: str) -> str:
+    """Where a mask would be looked for beside samples, where there is none."""
+    return DEFAULT if CASE not in short(sample) else CASE
 
 
 def _archives(listing: Listing, cases: Collection[str], *, one_method: bool) -> set[str]:

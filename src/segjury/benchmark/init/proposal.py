@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segjury.benchmark.init.choosing import Data, chosen_metrics
-from segjury.benchmark.init.dataset_json import find_dataset
+from segjury.benchmark.init.dataset_json import find_dataset, usable_name
 from segjury.benchmark.init.grand_challenge import exports_in, link_grand_challenge
 from segjury.benchmark.init.labels import Seen, dataset_title, find_labels, see_numbers
 from segjury.benchmark.init.layouts import plural_counts, recognise
@@ -20,6 +20,7 @@ from segjury.benchmark.init.predictions import (
 from segjury.benchmark.init.writing import Facts, protocol_lines
 from segjury.benchmark.layout import found_cases
 from segjury.errors import InputError, PassingError, escaped
+from segjury.images import is_picture
 from segjury.protocols import Protocol
 from segjury.protocols.load import SCHEMA
 from segjury.runtime.paths import make_folder
@@ -27,6 +28,7 @@ from segjury.runtime.writing import write_text
 from segjury.wording import listed, plural
 
 MOST_NAMED = 8
+USUAL_NAME = "protocol.toml"  # of the file, which says nothing of the benchmark
 REFERENCE, PREDICTIONS = "reference", "predictions"  # folders of a whole benchmark
 
 
@@ -70,9 +72,16 @@ class Proposal:
 
 
 def propose(
-    folder: Path, predictions: Path | None = None, *, link: Path | None = None, socket: str = ""
+    folder: Path,
+    predictions: Path | None = None,
+    *,
+    link: Path | None = None,
+    socket: str = "",
+    title: str = "",
 ) -> Proposal:
     """A protocol for what lies in a folder, and for predictions if these are given.
+
+    Without a `title` it is called as `dataset.json` says, or as the folder.
 
     Grand Challenge's exports, and files in folders that no pattern describes, are linked into the
     folder `link`.
@@ -112,7 +121,8 @@ def propose(
     labels = find_labels(folder, layout.masks, seen)
     made = recognise_predictions(beside, layout.cases, list(labels.numbers)) if beside else None
     predicted = _seen_in(made)
-    facts = Facts(dataset_title(labels, folder), layout, labels, seen, made, predicted)
+    called = labels.title or title or dataset_title(labels, folder)
+    facts = Facts(called, layout, labels, seen, made, predicted)
     text = "\n".join(protocol_lines(facts, chosen_metrics(_data(facts)))) + "\n"
     protocol = SCHEMA.read(text, f"the protocol for {folder}")
     notes = _notes(facts, protocol)
@@ -174,6 +184,7 @@ def init(
         given,
         link=Path(link) if link else None,
         socket=socket,
+        title=usable_name(place.stem) if place and place.name != USUAL_NAME else "",
     )
     if place is None:
         return made
@@ -213,6 +224,7 @@ def _data(facts: Facts) -> Data:
         several_raters=len(facts.layout.raters) > 1,
         maps=made is not None and made.has_maps,
         samples=made is not None and made.has_samples,
+        masks=made is None or not made.only_samples,
         overlap=len(set(held)) < len(held),
     )
 
@@ -238,7 +250,8 @@ def _found(facts: Facts) -> list[str]:
     lines += [f"a consensus as {layout.consensus}"] if layout.consensus else []
     if made:
         names = listed(made.methods, most=MOST_NAMED)
-        lines.append(f"{plural(len(made.masks), 'method')}: {names}, masks as {made.mask}")
+        masks = "no masks" if made.only_samples else f"masks as {made.mask}"
+        lines.append(f"{plural(len(made.masks), 'method')}: {names}, {masks}")
         if made.with_maps:
             maps = made.probability or "nnU-Net's archives"
             lines.append(f"probability maps of {plural(len(made.with_maps), 'method')} as {maps}")
@@ -258,6 +271,8 @@ def _notes(facts: Facts, protocol: Protocol) -> list[str]:
     if facts.labels.others:
         numbers = listed(facts.labels.others, most=MOST_NAMED)
         notes.append(f"masks have labels that {facts.labels.source} does not name: {numbers}")
+    if any(map(is_picture, layout.masks)):
+        notes.append("pictures have no voxel size: a pixel counts as 1 mm, in tolerances too")
     if made and (absent := [case for case in layout.cases if case not in made.cases]):
         notes.append(f"nobody predicts {listed(absent, most=MOST_NAMED)}")
     if made and made.unused:

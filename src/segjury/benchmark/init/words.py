@@ -67,7 +67,9 @@ def role_of(template: str) -> Role:
     """What a file is, by its path with `{case}` in place of the case's name."""
     *folders, stem = template.split("/")
     words = parts_of(stem.replace(CASE, " "))
-    if any(map(_SAMPLE.fullmatch, words)):
+    if any(map(_SAMPLE.fullmatch, words)) or (
+        any(map(_SAMPLE.fullmatch, folders)) and stem[-1:].isdigit()
+    ):
         return "sample"
     if any(map(_MAP.fullmatch, words)):
         return "map"

@@ -143,7 +143,7 @@ def _prediction(layout: PredictionLayout | None) -> list[str]:
         ]
     lines = [
         f"[prediction]  # {plural(len(layout.masks), 'method')}",
-        f"mask = {_value(layout.mask)}  # below the folder of the method, or in that of the case",
+        f"mask = {_value(layout.mask)}  # {_on_mask(layout)}",
     ]
     if layout.probability:
         lines.append(f"probability = {_value(layout.probability)}{_without(layout, 'maps')}")
@@ -155,6 +155,12 @@ def _prediction(layout: PredictionLayout | None) -> list[str]:
     if layout.sample:
         lines.append(f"sample = {_value(layout.sample)}{_without(layout, 'samples')}")
     return lines
+
+
+def _on_mask(layout: PredictionLayout) -> str:
+    if layout.only_samples:
+        return "not there: each voxel gets the label that most samples give it"
+    return "below the folder of the method, or in that of the case"
 
 
 def _without(layout: PredictionLayout, what: str) -> str:

@@ -109,7 +109,8 @@ def _rater_tile(
     _show(axes, images, view, regions, width_in)
     name_labels(axes, images, view, view.cut(images.consensus))
     scale_bar(axes, view.size_mm)
-    say_sides(axes, "A", "L")
+    if images.has_sides:
+        say_sides(axes, "A", "L")
     agreed, differ = (cm3[RATERS, LOOKS[each].name] for each in _OF_RATERS)
     head_tile(axes, f"Raters: all mark {agreed:.1f} cm³, differ on {differ:.1f} cm³")
 
@@ -193,7 +194,8 @@ def agreement_alt(images: CaseImages) -> str:
         for method in images.predictions
     ]
     return (
-        f"Axial slice {data['slice'].iloc[0]} of case {plain(images.case)}. All raters mark "
+        f"{images.slice_words(data['slice'].iloc[0]).capitalize()} of case {plain(images.case)}. "
+        "All raters mark "
         f"{agreed:.1f} cm³ and differ on {differ:.1f} cm³. Where they agree: {'; '.join(each)} cm³."
     )
 

@@ -52,7 +52,8 @@ def probability_maps(images: CaseImages) -> Figure:
         axes = mosaic.large(figure)
         _tile(axes, images, view, RATERS)
         scale_bar(axes, view.size_mm)
-        say_sides(axes, "A", "L")
+        if images.has_sides:
+            say_sides(axes, "A", "L")
         head_tile(axes, "Share of the raters" if images.several_raters else "Reference")
         for index, method in enumerate(methods):
             axes = mosaic.method(figure, index)
@@ -173,7 +174,7 @@ def probability_alt(images: CaseImages) -> str:
         for who, rows in data.groupby("name", sort=False)
     ]
     return (
-        f"Axial slice {data['slice'].iloc[0]} of case {plain(images.case)}, "
+        f"{images.slice_words(data['slice'].iloc[0]).capitalize()} of case {plain(images.case)}, "
         f"{plain(data['label'].iloc[0])}: heat maps of probability. Area in cm² above {levels}: "
         f"{'; '.join(each)}."
     )

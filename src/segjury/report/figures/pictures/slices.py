@@ -80,7 +80,8 @@ def _rater_tile(axes: Axes, images: CaseImages, view: Slice) -> None:
         )
     name_labels(axes, images, view, view.cut(images.consensus))
     scale_bar(axes, view.size_mm)
-    say_sides(axes, "A", "L")
+    if images.has_sides:
+        say_sides(axes, "A", "L")
     head_tile(axes, "Raters" if images.several_raters else next(iter(images.raters)))
 
 
@@ -180,7 +181,8 @@ def panel_alt(images: CaseImages) -> str:
     areas = named.groupby(["drawn_by", "name"], sort=False)["area_mm2"].sum() / 100
     each = [f"{brief(name[1])} {area:.1f}" for name, area in zip(areas.index, areas, strict=True)]
     return (
-        f"Axial slice {data['slice'].iloc[0]} of case {plain(images.case)}, {view.why}: "
+        f"{images.slice_words(data['slice'].iloc[0]).capitalize()} of case {plain(images.case)}, "
+        f"{view.why}: "
         f"contours of {joined(images.raters)}, then of each method. "
         f"Areas in cm²: {', '.join(each)}."
     )
@@ -193,8 +195,9 @@ def _always(_images: CaseImages) -> bool:
 SLICES = Picture(
     name="slices",
     title="Slices",
-    help="One axial slice: first what the raters drew, vessels dotted in grey; then each method "
-    "with the consensus dashed. Where it has a map, a yellow veil is its probability.",
+    help="One slice: first what the raters drew, with vessels, if there are any, dotted in grey; "
+    "then each method with the consensus dashed. Where it has a map, a yellow veil is its "
+    "probability.",
     draw=case_panel,
     data=panel_data,
     alt=panel_alt,

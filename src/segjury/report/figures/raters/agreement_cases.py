@@ -175,7 +175,7 @@ AGREEMENT_CASES = Kind(
     name="agreement-cases",
     title="Agreement of the raters by case",
     help="A mark per case is the mean Dice over the pairs of raters, its line reaches from the "
-    "pair that agrees least to the one that agrees most; full marks are cohorts.",
+    "pair that agrees least to the one that agrees most; marks are full in a cohort.",
     section="raters",
     draw=agreement_cases,
     data=agreement_cases_data,

@@ -34,7 +34,8 @@ class CaseImages:
     single one. `direction` says where the axes point (columns, LPS). Arrays may be a part of the
     files: `corner` is where in the file the first voxel is, `outside` how many voxels of each label
     a method drew elsewhere. `everyone` names all methods of a
-    benchmark, so that a method keeps its colour when only some are shown. `kept` is what picture,
+    benchmark, so that a method keeps its colour when only some are shown. Pictures such as PNG have
+    no `has_sides`. `kept` is what picture,
     table and words share.
     """
 
@@ -53,6 +54,7 @@ class CaseImages:
     corner: Place = (0, 0, 0)
     steps: Place = (1, 1, 1)  # along the file, from one voxel to the next
     everyone: tuple[str, ...] = ()
+    has_sides: bool = True  # whether the files say which side of the body is where
     kept: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -162,6 +164,10 @@ class CaseImages:
     def slice_number(self, z: int) -> int:
         """The number in the file, from 0, of an axial slice of an upright case."""
         return self.corner[2] + self.steps[2] * z
+
+    def slice_words(self, number: int) -> str:
+        """What the slice of a number in the file is called."""
+        return f"{'axial slice' if self.has_sides else 'slice'} {number}"
 
     def part(self, box: Box) -> CaseImages:
         """A part of the case."""

@@ -144,7 +144,9 @@ def name_labels(axes: Axes, images: CaseImages, view: Slice, shown: Labels) -> N
 
 def slice_title(images: CaseImages, view: Slice) -> tuple[str, str]:
     """Title of a picture of a slice, and what goes behind it."""
-    return f"Case {images.case}", f"axial slice {images.slice_number(view.z)}, {view.why}"
+    if not images.has_sides and images.consensus.shape[2] == 1:
+        return f"Case {images.case}", "image of one slice"
+    return f"Case {images.case}", f"{images.slice_words(images.slice_number(view.z))}, {view.why}"
 
 
 def head_tile(axes: Axes, text: str) -> None:
