@@ -185,6 +185,8 @@ def test_raters_are_measured(bench, done):
     assert done["raters"].returncode == 0, done["raters"].stderr
     said = (bench / "results" / "raters" / "raters.md").read_text("utf-8")
     assert "4 raters; 4 cases were marked by 3 raters, 1 by 4." in said
+    assert "On mass: all raters mark" in said
+    assert "On all labels: all raters mark" not in said  # regions overlap: a sum counts twice
 
 
 def test_the_report_is_written(bench, done):

@@ -93,5 +93,7 @@ def _describe(metric: Metric) -> None:
     for what, value in about.items():
         say(f"{what:<14} {value}")
     for name, field in metric.options.model_fields.items():
-        usual = "" if field.is_required() else f" (default: {field.default})"
+        usual = (
+            "" if field.is_required() or field.default is None else f" (default: {field.default})"
+        )
         say(f"option {name}: {field.description or 'see its package'}{usual}")

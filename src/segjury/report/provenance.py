@@ -101,7 +101,9 @@ def _on_files(definition: Mapping[str, Any]) -> Iterator[str]:
         yield f"Voxels to which any rater gave {spec['ignore']} were not scored."
     if spec.get("min_raters") is not None:
         yield f"A case needs masks of at least {spec['min_raters']} raters, or is left out."
-    if weights := [f"{name} {weight}" for name, weight in _pairs_of(spec, "rater_weights")]:
+    if weights := [
+        f"{name} {_number(weight)}" for name, weight in _pairs_of(spec, "rater_weights")
+    ]:
         shown = ", ".join(weights)
         yield f"Raters were weighted where a score allows it: {shown}; 1 for the others."
     uses = _sequence(definition.get("metrics"))
@@ -111,6 +113,10 @@ def _on_files(definition: Mapping[str, Any]) -> Iterator[str]:
             "Of a prediction with samples and no mask, the mask is the label that most samples "
             "give a voxel; without a probability map, the map is the share of the samples."
         )
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _pairs_of(part: Mapping[str, Any], key: str) -> list[tuple[Any, Any]]:
