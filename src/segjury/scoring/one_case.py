@@ -37,7 +37,12 @@ from segjury.runtime import UNLIMITED, Exceeded, Limits, WorkerDied
 from segjury.runtime.provenance import code_fingerprint
 from segjury.scoring import scorers
 from segjury.scoring.facts import case_facts
-from segjury.scoring.policy import completed_rows, internal_problem, penalty_rows
+from segjury.scoring.policy import (
+    completed_rows,
+    internal_problem,
+    penalty_rows,
+    reasons_together,
+)
 from segjury.scoring.records import Fact, Fault, Result, Status
 from segjury.scoring.score import Scored, metric_readings, score
 from segjury.scoring.store import FORMAT, Store
@@ -308,7 +313,7 @@ def _doubts(reference: ReferenceCase, prediction: PredictedCase) -> Iterator[str
 def _lacking(protocol: Protocol, prediction: PredictedCase) -> str:
     """What a prediction lacks of which the protocol would make scores."""
     no_samples = prediction.why_no_samples if protocol.needs_samples else ""
-    return "; ".join(dict.fromkeys(filter(None, [*prediction.no_maps.values(), no_samples])))
+    return reasons_together([*prediction.no_maps.values(), no_samples])
 
 
 def _unscored(task: CaseTask, problem: str) -> Scored:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +55,7 @@ def completed_rows(
     """
     scored = {(row.metric, row.structure, row.reading): row for row in own}
     metrics = {use.name: use.metric for use in protocol.metrics}
-    maps = "; ".join(dict.fromkeys(prediction.no_maps.values()))
+    maps = reasons_together(prediction.no_maps.values())
     rows: dict[tuple[str, str, str], Row] = {}
     for penalty in penalties:
         key = penalty.metric, penalty.structure, penalty.reading
@@ -70,6 +70,12 @@ def completed_rows(
             penalty = replace(penalty, value=float(np.mean(values)) if values else math.nan)
         rows[key] = replace(penalty, detail=why)
     return tuple(rows.values())
+
+
+def reasons_together(reasons: Iterable[str]) -> str:
+    """Several sentences as one; each is told once."""
+    *before, last = dict.fromkeys(filter(None, reasons)) or [""]
+    return "; ".join([*(reason.rstrip(".") for reason in before), last])
 
 
 def _empty_scores(
