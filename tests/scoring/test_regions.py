@@ -294,3 +294,17 @@ def test_tables_say_the_tolerance_of_each_label():
     ).metrics
     said = "surfel, tolerance of kidney and mass 1.5 mm, mass 1 mm"
     assert use.remark("corrected") == said
+
+
+def test_a_label_that_a_method_never_marks_is_told_once(tmp_path):
+    given = protocol(["dsc"], n_raters=1, labels=REGIONS)
+    for case in ("P1", "P2", "P3"):
+        mask = nested_masks(7, 1)[0]
+        drawn = np.minimum(mask, 1)
+        write_case(tmp_path, given, case, {"1": mask}, {"A": (drawn, {}), "B": (mask, {})})
+    places = {name: tmp_path / name for name in ("reference", "predictions")}
+    results = segjury.run(given, **places)
+    assert results.run.doubts == ["method A: marks no mass in any of 3 cases that have it"]
+    of_mass = results.scores[results.scores["structure"] == CORE].set_index("method")["value"]
+    assert set(of_mass["A"]) == {0.0}
+    assert set(of_mass["B"]) == {1.0}

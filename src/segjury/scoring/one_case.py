@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
+
 from segjury import images, runtime
 from segjury.arrays import Shape
 from segjury.benchmark.case import PredictedCase, ReferenceCase
@@ -31,6 +33,7 @@ from segjury.benchmark.loading import load_prediction, load_reference, read_ahea
 from segjury.benchmark.orientation import NO_HEADER, how_moved
 from segjury.errors import InputError, MissingInputError, PassingError
 from segjury.images.grid import Grid
+from segjury.images.labels import Classes
 from segjury.metrics import Reading
 from segjury.protocols import Protocol
 from segjury.runtime import UNLIMITED, Exceeded, Limits, WorkerDied
@@ -233,6 +236,7 @@ def _evaluate_methods(
             found.bins,
             kind=judged.kind,
             doubts=judged.doubts,
+            absent=judged.absent,
         )
 
 
@@ -271,6 +275,7 @@ class _Judged:
     fault: Fault = ""
     kind: str = ""
     doubts: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 def _judged(
@@ -290,7 +295,13 @@ def _judged(
             rows = completed_rows(task.protocol, scored.rows, penalties, prediction)
             scored = replace(scored, rows=rows)
         kind = "missing-file" if lacking else ""
-        return _Judged(scored, lacking, kind=kind, doubts=tuple(_doubts(reference, prediction)))
+        return _Judged(
+            scored,
+            lacking,
+            kind=kind,
+            doubts=tuple(_doubts(reference, prediction)),
+            absent=tuple(_absent(reference, prediction)),
+        )
     except PassingError:
         raise
     except InputError as error:
@@ -308,6 +319,19 @@ def _doubts(reference: ReferenceCase, prediction: PredictedCase) -> Iterator[str
         yield f"look {moved[0]}"
     if prediction.lost_header:
         yield f"are {NO_HEADER}"
+
+
+def _absent(reference: ReferenceCase, prediction: PredictedCase) -> Iterator[str]:
+    """The labels of which the reference has voxels, and the predicted mask none."""
+    classes = prediction.classes or Classes.plain(len(reference.labels))
+    seen = np.zeros(len(classes.sets) + 1, bool)
+    for _, values in prediction.marks.pieces():
+        seen[values] = True
+        if seen[1:].all():
+            return
+    for name, label in reference.labels.items():
+        if reference.consensus.size(label) and not seen[classes.holding(label)].any():
+            yield name
 
 
 def _lacking(protocol: Protocol, prediction: PredictedCase) -> str:

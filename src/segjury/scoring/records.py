@@ -81,6 +81,7 @@ class Result:
     exceeded: Exceeded | None = None  # the limit that scoring it met
     kind: str = ""  # of the problem, as `segjury check` has them; empty where it has none
     doubts: tuple[str, ...] = ()  # what the prediction looks like, such as mirrored
+    absent: tuple[str, ...] = ()  # labels that the reference has, and the prediction has not
 
     @property
     def may_pass(self) -> bool:
@@ -97,7 +98,8 @@ class Result:
             for each in content.pop("bins")
         )
         facts = tuple(Fact(**fact) for fact in content.pop("facts"))
-        limit, doubts = content.pop("exceeded"), tuple(content.pop("doubts"))
+        limit = content.pop("exceeded")
+        doubts, absent = (tuple(content.pop(name)) for name in ("doubts", "absent"))
         exceeded = None if limit is None else Exceeded(**limit)
         return cls(
             rows=rows,
@@ -106,5 +108,6 @@ class Result:
             facts=facts,
             exceeded=exceeded,
             doubts=doubts,
+            absent=absent,
             **content,
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from segjury.runtime.writing import PARTIAL, write_text
 from segjury.scoring.records import Result
 
-FORMAT = "7"  # of what is kept; results in another are computed again
+FORMAT = "8"  # of what is kept; results in another are computed again
 
 
 class Store:

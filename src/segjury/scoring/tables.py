@@ -156,7 +156,10 @@ def _line(result: Result, alike: Sequence[Result], cases: int) -> str:
 
 
 def doubts(results: Sequence[Result]) -> Iterator[str]:
-    """What the predictions of a method look like, in half of its cases or more."""
+    """What the predictions of a method look like, in half of its cases or more.
+
+    And labels that it never marks, though the reference of several cases has them.
+    """
     cases: dict[str, int] = {}
     found: dict[tuple[str, str], list[str]] = {}
     for r in results:
@@ -166,6 +169,34 @@ def doubts(results: Sequence[Result]) -> Iterator[str]:
     for (method, doubt), where in found.items():
         if 2 * len(where) >= cases[method]:
             yield f"method {method}: {len(where)} of {cases[method]} cases {doubt}"
+    for method, label, having in _never_marked(results):
+        yield f"method {method}: marks no {label} in any of {having} cases that have it"
+
+
+def _never_marked(results: Sequence[Result]) -> Iterator[tuple[str, str, int]]:
+    """Method, label and number of cases, of labels that a method lacks where others mark them."""
+    lacks: dict[tuple[str, str], int] = {}
+    scored: dict[str, list[Result]] = {}
+    for r in results:
+        if not r.fault:
+            scored.setdefault(r.method, []).append(r)
+        for label in r.absent:
+            lacks[r.method, label] = lacks.get((r.method, label), 0) + 1
+    for (method, label), count in lacks.items():
+        having = sum(_has(r, label) for r in scored[method])
+        if count == having >= ENOUGH_CASES:
+            yield method, label, having
+
+
+def _has(result: Result, label: str) -> bool:
+    """Whether the reference of a case has voxels of a label, by the facts of the case."""
+    return any(
+        fact.quantity == "volume_cm3"
+        and fact.first == CONSENSUS
+        and fact.label in (label, WHOLE)
+        and fact.value > 0
+        for fact in result.facts
+    )
 
 
 def _by_column(facts: Sequence[Fact]) -> dict[str, float]:
