@@ -12,6 +12,7 @@ from segjury.benchmark.curate.inspection import CurateTask, inspect_case
 from segjury.benchmark.folders import sample_places
 from segjury.benchmark.layout import Place, case_names, scored_cases, unknown_raters
 from segjury.errors import InputError
+from segjury.protocols.patterns import is_named_as
 from tests.small_panels import balls, protocol, put, soft, write_case
 
 METRICS = ["dsc", "thr_dsc", {"name": "crps", "worst": "empty-prediction"}, "mr_ece"]
@@ -233,3 +234,15 @@ def test_a_folder_of_many_samples_is_listed_once_and_again_when_it_changes(tmp_p
 def test_a_label_that_a_pattern_would_take_for_a_placeholder_is_refused(name):
     with pytest.raises(ValueError, match="the name has a brace"):
         protocol(["thr_dsc"], n_raters=2, labels={name: 1})
+
+
+def test_a_placeholder_that_stands_many_times_costs_no_time():
+    pattern = "{case}" * 30
+    assert is_named_as(pattern, Path(f"{'ab' * 30}.nii.gz"))
+    assert not is_named_as(f"{pattern}_left", Path(f"{'a' * 240}.nii.gz"))
+
+
+def test_a_structure_cannot_be_called_as_the_whole_case():
+    structures = {"file": "vessels", "labels": {"all": 1}}
+    with pytest.raises(ValueError, match="a structure cannot be called all"):
+        protocol(["vi"], n_raters=2, structures=structures)

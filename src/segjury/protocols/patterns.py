@@ -60,8 +60,7 @@ def filled(pattern: str, **values: str) -> str:
 def is_named_as(pattern: str, path: Path) -> bool:
     """Whether a file is called as a pattern says, whatever its placeholders stand for."""
     name = below_root(pattern).rpartition("/")[2]
-    parts = [re.escape(part) for part in re.split(r"\{[^{}]*\}", name)]
-    return re.fullmatch(rf"{'.+'.join(parts)}\.[A-Za-z.]+", path.name) is not None
+    return re.fullmatch(rf"{_expression(name, {})}\.[A-Za-z.]+", path.name) is not None
 
 
 def matcher(pattern: str, choices: Mapping[str, str]) -> re.Pattern[str]:
@@ -69,15 +68,19 @@ def matcher(pattern: str, choices: Mapping[str, str]) -> re.Pattern[str]:
 
     A placeholder that stands twice has one value; the groups are named as the placeholders.
     """
+    return re.compile(_expression(below_root(pattern), choices))
+
+
+def _expression(text: str, choices: Mapping[str, str]) -> str:
+    """A regular expression of it, in which every placeholder is tried but once."""
     parts, seen = [], set[str]()
     end = 0
-    whole = below_root(pattern)
-    for found in _PLACEHOLDER.finditer(whole):
+    for found in _PLACEHOLDER.finditer(text):
         name = found[1]
-        parts.append(re.escape(whole[end : found.start()]))
+        parts.append(re.escape(text[end : found.start()]))
         parts.append(
             f"(?P={name})" if name in seen else f"(?P<{name}>{choices.get(name, '[^/]+')})"
         )
         seen.add(name)
         end = found.end()
-    return re.compile("".join(parts) + re.escape(whole[end:]))
+    return "".join(parts) + re.escape(text[end:])

@@ -58,6 +58,8 @@ class Structures(ProtocolPart):
     def _tells_labels_apart(self) -> Structures:
         if len(set(self.labels.values())) < len(self.labels):
             raise ValueError("labels give two structures the same number")
+        if WHOLE in self.labels:
+            raise ValueError(f"a structure cannot be called {WHOLE}, which is the whole case")
         return self
 
 
