@@ -106,6 +106,13 @@ def test_names_of_cases_may_hold_what_stands_between(tmp_path):
     assert case_names(given, tmp_path) == ["x_reader-A"]
 
 
+def test_a_rater_whose_name_ends_as_anothers_makes_no_case_of_its_own(tmp_path):
+    given = protocol(["dsc"], raters="{case}-{rater}", rater_names=["A", "B-A"])
+    for name in ("P1-A", "P1-B-A", "P2-B-A", "P2-A"):
+        put(tmp_path, name + "{case}", balls(1, 1)[0], case="")
+    assert case_names(given, tmp_path) == ["P1", "P2"]
+
+
 def test_a_folder_without_such_files_is_refused(tmp_path):
     given = protocol(["dsc"], raters="labels/{case}_{rater}", n_raters=2)
     (tmp_path / "labels").mkdir()

@@ -183,8 +183,11 @@ def found_cases(protocol: Protocol, reference: Path) -> list[str]:
 
 
 def rater_choices(spec: Reference) -> dict[str, str]:
-    """What may stand for a rater in the name of a file."""
-    return {"rater": "|".join(map(re.escape, spec.all_names))}
+    """What may stand for a rater in the name of a file, and for a case: as little as may be.
+
+    So of raters A and B-A the second is the one of a file P1-B-A.
+    """
+    return {"rater": "|".join(map(re.escape, spec.all_names)), "case": "[^/]+?"}
 
 
 def is_narrower(other: re.Pattern[str], path: str, case: str) -> bool:
