@@ -237,7 +237,8 @@ class Spread:
             if np.isin(self.ranges[here], members.ranges).all():
                 return members
         starts = np.concatenate([[0], np.cumsum(self.voxels[here])])
-        values = self._gathered(int(starts[-1]), partial(_in_ranges, wanted=wanted))
+        least = _least_of(np.flatnonzero(wanted))
+        values = self._gathered(int(starts[-1]), partial(_in_ranges, wanted=wanted, least=least))
         members = Members(values, self.ranges[here], starts)
         if values.size < MOST_KEPT:
             self.looked_at[:] = [members]
@@ -299,18 +300,34 @@ def exact(p: NDArray[Any]) -> Values:
 def ranges_of(values: Values) -> NDArray[np.intp]:
     """The narrow range of each value, which grows with it; the first one is that of 0.
 
-    The bits of positive floats are in the order of their values.
+    The bits of positive floats are in the order of their values. In place, as memory that is taken
+    and given back for each step costs many times the arithmetic.
     """
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32) & BITS_WITHOUT_SIGN
-    return np.asarray(((bits + (2**LOWER_BITS - 1)) >> LOWER_BITS).astype(np.intp))
+    bits += np.uint32(2**LOWER_BITS - 1)
+    bits >>= np.uint32(LOWER_BITS)
+    return bits.astype(np.intp)
 
 
 N_RANGES = int(ranges_of(np.ones(1))[0]) + 2  # one more, for a cut above 1
 
 
-def _in_ranges(p: Values, wanted: Bools) -> Bools:
-    inside = wanted[ranges_of(p)]
+def _in_ranges(p: Values, wanted: Bools, least: np.float32) -> Bools:
+    """Which values are in wanted ranges, none of which has a value below `least`."""
+    inside = p.astype(np.float32, copy=False) >= least
+    if 8 * np.count_nonzero(inside) < p.size:  # mostly far below: looked up one by one
+        few = np.flatnonzero(inside)
+        inside[few] = wanted[ranges_of(p[few])]
+    else:
+        inside = wanted[ranges_of(p)]
     return inside & (p > 0) if wanted[0] else inside
+
+
+def _least_of(ranges: Ints) -> np.float32:
+    """The least value in the first of some ascending ranges; 0 where there is none."""
+    first = int(ranges[0]) if ranges.size else 0
+    bits = np.uint32(((first - 1) << LOWER_BITS) + 1 if first else 0)
+    return np.float32(bits.view(np.float32))
 
 
 def parts_of(values: Values, size: int) -> Iterator[Values]:
