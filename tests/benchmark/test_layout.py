@@ -155,7 +155,7 @@ def test_a_prediction_of_a_case_that_is_left_out_is_no_stray(tmp_path):
     ("pattern", "words"),
     [
         ("../{case}_{rater}", "cannot begin or end with a dot"),
-        ("/root/{case}_{rater}", "cannot begin or end with a dot"),
+        ("/elsewhere/{case}_{rater}", "cannot begin or end with a dot"),
         ("{case}/./{rater}", "cannot begin or end with a dot"),
         ("{case}_{reader}", "{reader} is not known"),
         ("{case_{rater}", "a brace is not closed"),
