@@ -75,7 +75,7 @@ def test_top_label_calibration_is_refused_where_labels_overlap():
         protocol(["ece"], n_raters=2, labels=REGIONS)
 
 
-def test_a_region_of_a_number_that_no_file_holds_has_an_error_of_its_own(tmp_path):
+def test_a_number_of_no_region_is_refused(tmp_path):
     given = protocol(["dsc"], n_raters=1, labels={"a": [1, 2]})
     write_case(
         tmp_path, given, "P1", {"1": nested_masks(1, 1)[0]}, {"A": (nested_masks(1, 1)[0] * 3, {})}

@@ -195,9 +195,9 @@ def prediction_inputs(protocol: Protocol, method_folder: Path, case: str) -> lis
     if CASE not in spec.mask:
         found += images.candidates(method_folder, case)
     archive = _archive(protocol, method_folder, case)
-    return (
-        [*dict.fromkeys(found), archive] if images.is_file(archive) else list(dict.fromkeys(found))
-    )
+    if images.is_file(archive):
+        found.append(archive)
+    return list(dict.fromkeys(found))
 
 
 def prediction_layout(protocol: Protocol, method_folder: Path, case: str) -> str:
@@ -372,7 +372,7 @@ def _with_samples(
 
 
 def link_refused(path: Path) -> InputError:
-    """What to say of a path that `leaves` the folder of its method."""
+    """What to say of a path that `escapes` the folder of its method."""
     return InputError(
         f"{path.name} is reached by a link that leaves the folder of the method",
         "Copy the file there, or say --follow-links",

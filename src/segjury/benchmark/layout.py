@@ -215,7 +215,8 @@ def files_at(folder: Path, depth: int) -> Iterator[tuple[str, ...]]:
                     continue
                 seen += 1
                 if seen > MOST_FILES:
-                    raise InputError(f"{folder} has more than {MOST_FILES} files", "Give less")
+                    fix = "Give a folder with fewer"
+                    raise InputError(f"{folder} has more than {MOST_FILES} files", fix)
                 is_last = len(above) + 1 == depth
                 if is_last and not images.is_folder(Path(entry.path)):
                     yield (*above, entry.name)

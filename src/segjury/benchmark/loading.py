@@ -56,22 +56,22 @@ def load_reference(protocol: Protocol, root: Path, case: str) -> ReferenceCase:
     first = read_mask(protocol, first_path, spec.allowed_labels, None)
     grid = first.grid
     warnings = grid_warnings(protocol, grid, grid, first_path.name)
-    left = _Ignored(spec)
+    ignoring = _Ignored(spec)
 
     def read(path: Path) -> LabelMap:
         return read_mask(protocol, path, spec.allowed_labels, grid)
 
     def marks() -> Iterator[SparseLabels]:
-        left.add(first)
+        ignoring.add(first)
         yield numbered(first, spec)
         for path, loaded in zip(paths, prefetch(read, paths, depth=2), strict=True):
             mask = loaded.result()
             warnings.extend(grid_warnings(protocol, grid, mask.grid, path.name))
-            left.add(mask)
+            ignoring.add(mask)
             yield numbered(mask, spec)
 
     patterns = pack_marks(marks(), grid.shape, n_raters=len(raters), n_labels=n_labels)
-    ignored = left.voxels
+    ignored = ignoring.voxels
     patterns = with_weights(spec, raters, without_ignored(patterns, ignored))
     overlapping = None if classes.is_plain else classes
     return ReferenceCase(
@@ -236,7 +236,7 @@ def load_prediction(
         mask = read_predicted_mask(protocol, found.mask, grid)
         no_header = lost_header(mask.grid, grid)
         warnings += grid_warnings(protocol, grid, mask.grid, found.mask.name)
-        marks = _left(numbered(mask, spec, sets), ignored, grid)
+        marks = _counted(numbered(mask, spec, sets), ignored, grid)
         del mask  # so that it does not lie beside the maps
     else:
         marks = most_frequent(samples, math.prod(grid.shape), len(sets) + 1)
@@ -282,7 +282,7 @@ def _samples(
         for path in found.samples:
             mask = read_predicted_mask(protocol, path, grid)
             warnings += grid_warnings(protocol, grid, mask.grid, path.name)
-            read.append(_left(numbered(mask, protocol.reference, classes), ignored, grid))
+            read.append(_counted(numbered(mask, protocol.reference, classes), ignored, grid))
     except InputError as error:
         if found.mask is None:
             raise
@@ -291,7 +291,8 @@ def _samples(
     return tuple(read), "", list(dict.fromkeys(warnings))
 
 
-def _left(marks: SparseLabels, ignored: Ints | None, grid: Grid) -> SparseLabels:
+def _counted(marks: SparseLabels, ignored: Ints | None, grid: Grid) -> SparseLabels:
+    """The marks in voxels that are scored."""
     return marks if ignored is None else without_voxels(marks, ignored, grid.shape)
 
 
@@ -379,13 +380,13 @@ def read_probability_map(protocol: Protocol, path: Path, name: str, grid: Grid) 
     file for all labels has a channel for each, in the order of the protocol.
     """
     spec = protocol.reference
-    place = list(spec.labels).index(name)
+    position = list(spec.labels).index(name)
     if path.suffix == ".npz":
-        channel = place if spec.has_regions else spec.numbers[name][0]
+        channel = position if spec.has_regions else spec.numbers[name][0]
         return images.read_nnunet_probability(path, channel=channel, grid=grid)
     shared = not is_named_as(protocol.probability_stems[name], path)
     return images.read_probability(
-        path, channel=place + 1 if shared else None, grid=grid, tolerance=protocol.grid
+        path, channel=position + 1 if shared else None, grid=grid, tolerance=protocol.grid
     )
 
 

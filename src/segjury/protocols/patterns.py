@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 CASE, RATER, LABEL, SAMPLE = "{case}", "{rater}", "{label}", "{sample}"
+PLACEHOLDERS = (CASE, RATER, LABEL, SAMPLE)
 MOST_FOLDERS = 8
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -27,8 +28,8 @@ def _below_a_folder(pattern: str) -> str:
     if set("{}") & set(_PLACEHOLDER.sub("", pattern)):
         raise ValueError("a brace is not closed")
     for name in _PLACEHOLDER.findall(pattern):
-        if f"{{{name}}}" not in (CASE, RATER, LABEL, SAMPLE):
-            raise ValueError(f"{{{name}}} is not known; known are {{case}}, {{rater}}, {{label}}")
+        if f"{{{name}}}" not in PLACEHOLDERS:
+            raise ValueError(f"{{{name}}} is not known; known are {', '.join(PLACEHOLDERS)}")
     return pattern
 
 

@@ -60,14 +60,15 @@ def tabulate(
     if not protocol.reference.is_complete:
         cases = _in_usual_order(cases, protocol, facts.values())
     calibration = _calibration(results, protocol.reference.panel)
+    told = list(doubts(results))
     return Results(
         scores,
         details=details,
         calibration=calibration,
         cases=cases,
-        run=Run.model_validate(about | {"doubts": list(doubts(results))}),
+        run=Run.model_validate(about | {"doubts": told}),
         problems=_problems(results),
-        warnings=(*doubts(results), *warnings),
+        warnings=(*told, *warnings),
         worth_repeating=any(r.may_pass for r in results),
     )
 
@@ -126,9 +127,9 @@ def _calibration(results: list[Result], panel: Sequence[str]) -> pd.DataFrame:
         for b in r.bins
     ]
     table = pd.DataFrame(rows, columns=[*BIN_COLUMNS, *hits])
-    return (
-        table.astype(dict.fromkeys(hits, "Int64")) if table[hits].isna().any(axis=None) else table
-    )
+    if table[hits].isna().any(axis=None):  # counts stay whole numbers beside empty cells
+        return table.astype(dict.fromkeys(hits, "Int64"))
+    return table
 
 
 def _problems(results: list[Result]) -> tuple[str, ...]:
@@ -174,7 +175,7 @@ def doubts(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _never_marked(results: Sequence[Result]) -> Iterator[tuple[str, str, int]]:
-    """Method, label and number of cases, of labels that a method lacks where others mark them."""
+    """Labels that a method lacks wherever the reference has them, and in how many cases."""
     lacks: dict[tuple[str, str], int] = {}
     scored: dict[str, list[Result]] = {}
     for r in results:

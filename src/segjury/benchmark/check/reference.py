@@ -54,7 +54,9 @@ def check_reference(protocol: Protocol, root: Path, case: str) -> CheckedReferen
     """Look at every file of a case's reference."""
     spec, files = protocol.reference, CaseFiles.of(protocol, root, case)
     if files.left_out and files.there:
-        problem = warning("too-few-raters", f"left out: {files.left_out}", "Or lower min_raters")
+        problem = warning(
+            "too-few-raters", f"left out: {files.left_out}", "Add masks, or lower `min_raters`"
+        )
         return CheckedReference([problem], ReferenceFacts(), left_out=True)
     if not files.there:
         return CheckedReference([_without_files(files.first)], ReferenceFacts())
